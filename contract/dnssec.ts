@@ -132,6 +132,7 @@ export const dnssecFindingText = ({
 /** Why validators take data for unsigned, although its zone may have signatures. */
 export const UNSIGNED_REASONS = {
   no_ds: 'The parent zone has no DS records. RFC 4035 section 5.2.',
+  no_ds_above: 'A zone above has no DS records, so no chain of trust leads to the zone. RFC 4033 section 5.',
   unsupported_algorithms: 'All DS records have unsupported algorithms or digest types. RFC 4035 section 5.2.',
   opt_out: 'The denial rests on an NSEC3 record with opt-out. RFC 5155 section 9.2.',
   nsec3_iterations: 'The NSEC3 records have more iterations than validators accept. RFC 9276 section 3.2.',
@@ -141,6 +142,7 @@ export type UnsignedReason = keyof typeof UNSIGNED_REASONS
 /** Why there is no verdict. */
 export const UNKNOWN_REASONS = {
   no_answer: 'The server gave no answer: it timed out, failed, or is not authoritative.',
+  no_answer_above: 'The servers of a zone above gave no DS or DNSKEY records.',
   malformed: 'A response cannot be parsed.',
   other_zone: 'The answer is of a zone below, or of another zone on the same server.',
   too_much_work: 'A response needs more signature checks or hashes than are allowed.',

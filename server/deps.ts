@@ -6,7 +6,9 @@ import type { Database } from './database/database.ts'
 import { openDatabase } from './database/open.ts'
 import { ReadReplica, readList } from './database/read-replica.ts'
 import { createDnsClient, type DnsClient } from './dns/client.ts'
-import { createServerValidator, type ServerValidator } from './dns/dnssec/server-validator.ts'
+import { createChainOfTrust } from './dns/dnssec/chain-of-trust.ts'
+import { createServerValidator, type ServerValidator, validatorForRules } from './dns/dnssec/server-validator.ts'
+import type { DnssecValidator } from './dns/dnssec-validator.ts'
 import { createNetworkCheck, type NetworkCheck } from './dns/network-check.ts'
 import type { Exchange } from './dns/outcome.ts'
 import { type AuthoritativeClient, createAuthoritativeClient } from './dns/resolver/authoritative-client.ts'
@@ -36,6 +38,8 @@ export type Deps = {
   authoritativeClient: AuthoritativeClient | undefined
   /** Undefined with DNS_ROOTS=off. */
   serverValidator: ServerValidator | undefined
+  /** Undefined without trust anchors: then only recursive servers validate DNSSEC. */
+  validator: DnssecValidator | undefined
   /** Undefined with DNS_CANARIES=off. */
   networkCheck: NetworkCheck | undefined
   closeDns(): Promise<void>
@@ -99,7 +103,7 @@ export function openDns(
   log: Logger,
   clock: Clock = systemClock,
   onExchange?: (exchange: Exchange) => void,
-): Pick<Deps, 'dns' | 'authoritativeClient' | 'serverValidator' | 'networkCheck' | 'closeDns'> {
+): Pick<Deps, 'dns' | 'authoritativeClient' | 'serverValidator' | 'validator' | 'networkCheck' | 'closeDns'> {
   const dns = createDnsClient({
     formats: RDATA_FORMATS,
     servers: config.dnsServers ?? systemServers(),
@@ -124,7 +128,17 @@ export function openDns(
     roots.length > 0 ? createAuthoritativeClient({ dns: authoritativeDns, clock, roots }) : undefined
   const serverValidator =
     authoritativeClient &&
-    createServerValidator({ sender: authoritativeDns, authoritativeClient, clock, port: roots[0]!.port })
+    createServerValidator({
+      sender: authoritativeDns,
+      chainOfTrust: createChainOfTrust({
+        sender: authoritativeDns,
+        authoritativeClient,
+        clock,
+        anchors: config.dnsTrustAnchors,
+      }),
+      clock,
+      port: roots[0]!.port,
+    })
   const networkCheck = () =>
     createNetworkCheck({
       dns,
@@ -138,6 +152,7 @@ export function openDns(
     dns,
     authoritativeClient,
     serverValidator,
+    validator: serverValidator && validatorForRules(serverValidator),
     networkCheck: names.length > 0 ? networkCheck() : undefined,
     closeDns: async () => void (await Promise.all([dns.close(), authoritativeDns.close()])),
   }

@@ -7,6 +7,7 @@ import type { Database, Engine } from '#server/database/database.ts'
 import { openDatabase } from '#server/database/open.ts'
 import { migratedDatabaseUrl } from '#server/testing/database.ts'
 import { DELEGATION_SCENARIOS } from './delegation-scenarios.ts'
+import { DNSSEC_SCENARIOS } from './dnssec-scenarios.ts'
 import { CHANGES_WITH_FAULT, SINGLE_FAULTS } from './fault-scenarios.ts'
 import { NETWORK_SCENARIOS } from './network-scenarios.ts'
 import { RECORD_SCENARIOS } from './record-scenarios.ts'
@@ -22,6 +23,7 @@ const SCENARIOS = [
   ...RECORD_SCENARIOS,
   ...DELEGATION_SCENARIOS,
   ...NETWORK_SCENARIOS,
+  ...DNSSEC_SCENARIOS,
   ...RESOLVER_SCENARIOS,
   ...ROTATION_SCENARIOS,
   ...SOURCE_SCENARIOS,

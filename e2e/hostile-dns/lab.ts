@@ -1,6 +1,9 @@
 import type { CheckDeps } from '#server/checks/run-check.ts'
 import type { Clock } from '#server/clock.ts'
 import { createDnsClient } from '#server/dns/client.ts'
+import { createChainOfTrust } from '#server/dns/dnssec/chain-of-trust.ts'
+import { parseDsText } from '#server/dns/dnssec/dnssec-records.ts'
+import { createServerValidator, validatorForRules } from '#server/dns/dnssec/server-validator.ts'
 import { createNetworkCheck } from '#server/dns/network-check.ts'
 import type { QuestionType } from '#server/dns/outcome.ts'
 import { createAuthoritativeClient } from '#server/dns/resolver/authoritative-client.ts'
@@ -16,8 +19,8 @@ export const CANARY = 'canary.test'
 /** Real time. Short, because everything is on one machine, but long enough for a busy one. */
 const TIMEOUT_MS = 400
 
-/** `roots`: Zonewatch queries the authoritative servers too. `canaries`: there is a canary name. */
-export type LabOptions = { roots?: boolean; canaries?: boolean; resolvers?: number }
+/** `roots`: Zonewatch queries the authoritative servers too. `canaries`: there is a canary name. `trustAnchor`: a DS record of the root zone. */
+export type LabOptions = { roots?: boolean; canaries?: boolean; resolvers?: number; trustAnchor?: string }
 
 /** A small DNS: a root, a top-level domain, a zone on two servers, a zone of a CDN, and recursive servers. */
 export type Lab = {
@@ -46,7 +49,7 @@ export type Lab = {
 
 /** `seed` of all random numbers. */
 export async function startLab(
-  { roots = true, canaries = false, resolvers = 2 }: LabOptions,
+  { roots = true, canaries = false, resolvers = 2, trustAnchor }: LabOptions,
   seed: number,
 ): Promise<Lab> {
   const tree = await startDnsTree()
@@ -68,18 +71,38 @@ export async function startLab(
   const notices: string[] = []
   const onOutage = () => notices.push('outage')
   const onRecovery = () => notices.push('recovery')
+  // Exchanges take real time; what is known of zones grows old with the clock of the checks.
+  const zoneClock = { ...patientClock, now: clock.now, elapsed: () => patientClock.elapsed() + clock.elapsed() }
+  const authoritativeClient = roots
+    ? createAuthoritativeClient({
+        dns: authoritativeDns,
+        clock: zoneClock,
+        roots: [tree.root.address],
+        timeoutMs: TIMEOUT_MS,
+      })
+    : undefined
+  const serverValidator =
+    authoritativeClient && trustAnchor
+      ? createServerValidator({
+          sender: authoritativeDns,
+          chainOfTrust: createChainOfTrust({
+            sender: authoritativeDns,
+            authoritativeClient,
+            clock: zoneClock,
+            anchors: [parseDsText(trustAnchor)!],
+            timeoutMs: TIMEOUT_MS,
+          }),
+          clock: zoneClock,
+          port: tree.root.address.port,
+          timeoutMs: TIMEOUT_MS,
+        })
+      : undefined
   const deps: CheckDeps = {
     dns,
     clock,
-    authoritativeClient: roots
-      ? createAuthoritativeClient({
-          dns: authoritativeDns,
-          // Exchanges take real time; what is known of delegations grows old with the clock of the checks.
-          clock: { ...patientClock, elapsed: () => patientClock.elapsed() + clock.elapsed() },
-          roots: [tree.root.address],
-          timeoutMs: TIMEOUT_MS,
-        })
-      : undefined,
+    authoritativeClient,
+    serverValidator,
+    validator: serverValidator && validatorForRules(serverValidator),
     networkCheck: canaries ? createNetworkCheck({ dns, clock, canaries: [CANARY], onOutage, onRecovery }) : undefined,
   }
   const lab: Omit<Lab, 'restore'> = {

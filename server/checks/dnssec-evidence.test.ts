@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { adviceFor } from '#contract/advice.ts'
 import { shownWarning } from '#contract/warnings.ts'
+import { createChainOfTrust } from '../dns/dnssec/chain-of-trust.ts'
 import { createServerValidator } from '../dns/dnssec/server-validator.ts'
 import { createAuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
@@ -48,7 +49,9 @@ async function givenBogusZone() {
   const authoritativeDns = givenDnsClient([])
   const roots = [tree.root.address]
   const authoritativeClient = createAuthoritativeClient({ dns: authoritativeDns, clock: patientClock, roots })
-  const deps = { sender: authoritativeDns, authoritativeClient, clock: patientClock, port: roots[0]!.port }
+  const common = { sender: authoritativeDns, clock: patientClock }
+  const chainOfTrust = createChainOfTrust({ ...common, authoritativeClient, anchors: [] })
+  const deps = { ...common, chainOfTrust, port: roots[0]!.port }
   return { dns: givenDnsClient([resolver]), clock, authoritativeClient, serverValidator: createServerValidator(deps) }
 }
 

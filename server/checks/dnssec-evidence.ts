@@ -65,11 +65,11 @@ function toWarnings(verdicts: readonly ServerVerdict[], names: readonly string[]
   const groups = Map.groupBy(servers, ({ verdict }) => JSON.stringify({ ...verdict, expiresAt: undefined }))
   return [...groups.values()].map((group) => {
     const expiresAt = Math.min(...group.map(({ verdict }) => (verdict.kind === 'secure' ? verdict.expiresAt : NEVER)))
-    return toWarning(
-      group[0]!.verdict,
-      group.map(({ name }) => name),
-      expiresAt,
-    )
+    const [{ verdict }] = group as [(typeof group)[0]]
+    // What a zone above does is the same for all servers.
+    const above = verdict.above && truncate(verdict.above.nameServer, MAX_CHARACTERS)
+    const names = above === undefined ? group.map(({ name }) => name) : [above]
+    return toWarning(verdict, names, expiresAt)
   })
 }
 

@@ -38,8 +38,7 @@ import { warningsOf } from './warnings.ts'
 
 /**
  * Without `authoritativeClient` only the resolvers decide. Without `networkCheck` Zonewatch's own network is trusted. Without
- * `validator` only resolvers validate DNSSEC. `serverValidator` says why validation fails, as evidence: it takes the DS records as given,
- * so it cannot be the `validator`, which would overrule resolvers that refuse the zone above.
+ * `validator` only resolvers validate DNSSEC. `serverValidator` says why validation fails, as evidence, and may have no trust anchors.
  */
 export type CheckDeps = {
   dns: DnsClient
@@ -363,7 +362,7 @@ function withOptions(
   return { ...client, query: (question, options) => client.query(question, { ...options, ...defaults }) }
 }
 
-/** DNSKEY, and the records with their signatures. The DS records are shared. */
+/** DNSKEY, and the records with their signatures. The DS records are queried at the servers of the parent zone, and shared. */
 const QUERIES_PER_VALIDATION = 2
 
 function withBudget(validator: DnssecValidator, budget: QueryBudget): DnssecValidator {

@@ -18,8 +18,9 @@ export function validateServers(check: Check): Step | undefined {
   if (!canValidate(check) || check.zone.view?.isDenied) return undefined
   const answering = check.zone.replies.filter(({ outcome }) => isUsable(outcome))
   const known = validities(check)
-  // The DS records are those of the zone: if one answer cannot be bogus, none can.
-  if (answering.length === 0 || [...known.values()].some(({ kind }) => kind === 'unsigned')) return undefined
+  // The DS records are those of the zone: if one answer cannot be bogus, or cannot be judged, none can.
+  const isForAll = ({ kind }: Validity) => kind === 'unsigned' || kind === 'indeterminate'
+  if (answering.length === 0 || [...known.values()].some(isForAll)) return undefined
   const missing = answering.filter(({ server }) => !known.has(server))
   if (missing.length > 0) {
     const queried = known.size === 0 ? missing.slice(0, 1) : missing

@@ -1,3 +1,5 @@
+import { type Ds, parseDsText } from '../dns/dnssec/dnssec-records.ts'
+import { ROOT_TRUST_ANCHORS } from '../dns/dnssec/root-trust-anchors.ts'
 import { parseDomainName } from '../dns/names.ts'
 import type { ServerAddress } from '../dns/outcome.ts'
 import { ROOT_SERVERS } from '../dns/resolver/root-servers.ts'
@@ -25,15 +27,24 @@ export function readDnsSettings(read: ReadSetting) {
     'names that always resolve; while none does, the network of this server is down and failures are not recorded; auto: the default names, unless there is no public DNS; off',
     parseCanaries,
   )
+  const dnsRoots = read(
+    'DNS_ROOTS',
+    'public',
+    'name servers at which iterative resolution starts: ip[:port], comma-separated; public for the root servers; off',
+    parseRoots,
+  )
+  const isPublicTree = dnsRoots === ROOT_SERVERS
   return {
     /** Null: the system's resolvers. */
     dnsServers,
     /** All on the same port. Empty: recursive servers alone decide. */
-    dnsRoots: read(
-      'DNS_ROOTS',
+    dnsRoots,
+    /** DS records of the root zone. Empty: DNSSEC is validated by recursive servers only. */
+    dnsTrustAnchors: read(
+      'DNS_TRUST_ANCHORS',
       'public',
-      'name servers at which iterative resolution starts: ip[:port], comma-separated; public for the root servers; off',
-      parseRoots,
+      'DS records of the root zone, from which DNSSEC is validated: 20326 8 2 E06D…, comma-separated; public for those of IANA, which other DNS_ROOTS do not use; off',
+      (text) => (text === 'public' && !isPublicTree ? [] : parseTrustAnchors(text)),
     ),
     dnsCanaries,
     /** Private resolvers may have no public DNS. */
@@ -68,6 +79,16 @@ function parseRoots(text: string): readonly ServerAddress[] {
   const other = roots.find(({ port }) => port !== roots[0]?.port)
   if (other) throw new InvalidSetting(`must use the same port for all roots, unlike ${formatServer(other)}.`)
   return roots
+}
+
+function parseTrustAnchors(text: string): readonly Ds[] {
+  if (text === 'off') return []
+  if (text === 'public') return ROOT_TRUST_ANCHORS
+  return splitList(text).map((record) => {
+    const ds = parseDsText(record)
+    if (!ds) throw new InvalidSetting(`must have DS records such as "20326 8 2 E06D44B8…", not "${record}".`)
+    return ds
+  })
 }
 
 function parseCanaries(text: string): readonly string[] {

@@ -3,9 +3,12 @@ import type { ZoneView } from './resolver/zone-view.ts'
 
 /**
  * What a validator makes of the response of one name server. RFC 4035 section 4.3. `bogus`: with the DS records of every server of the
- * parent zone that answered. `unknown`: a part of the evidence did not arrive, or cannot be judged.
+ * parent zone that answered. `unknown`: a part of the evidence did not arrive, or cannot be judged. `indeterminate`: no
+ * chain of trust leads to the zone, because a zone above is bogus, or because its signatures are removed on the way.
  */
-export type Validity = { kind: 'secure' | 'unsigned' | 'unknown' } | { kind: 'bogus'; ede: ExtendedError[] }
+export type Validity =
+  | { kind: 'secure' | 'unsigned' | 'unknown' | 'indeterminate' }
+  | { kind: 'bogus'; ede: ExtendedError[] }
 
 /**
  * Validates what the delegated servers answer from their DNSKEY and RRSIG records and the DS records at the parent's servers,

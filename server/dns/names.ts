@@ -78,6 +78,13 @@ export function writeName(packet: Buffer, from: number, name: string): number {
   return packet.writeUInt8(0, at)
 }
 
+/** A canonical name on the wire. */
+export function nameToWire(name: string): Buffer {
+  const octets = Buffer.alloc(wireLength(name))
+  writeName(octets, 0, name)
+  return octets
+}
+
 function parseLabel(label: string, underArpa: boolean): ParsedName {
   if (label === '') return refused(fieldError('empty_label'))
   const ascii = isAscii(label) ? label : toALabel(label)

@@ -15,8 +15,8 @@ export type ReceivedQuery = {
   port: number
 }
 
-/** The raw packets that answer a query. Over TCP each is sent with its length in front. */
-export type Respond = (query: Buffer, transport: Transport) => Buffer | Buffer[] | null
+/** The raw packets that answer a query, none with null. Over TCP each is sent with its length in front. `zone`: as without a script. */
+export type Respond = (query: Buffer, transport: Transport) => Buffer | Buffer[] | null | 'zone'
 
 /** A scriptable DNS server. In a script, the name `*` means every name without its own script. */
 export type DnsServer = {
@@ -102,8 +102,10 @@ export async function startDnsServer(
     recordQuery({ name, type, edns, transport, id: query.packet.id ?? 0, port: fromPort })
     const script = scripts.get(name) ?? scripts.get('*') ?? {}
     if (script.drop) return
-    const reply = () =>
-      send([script.respond ? (script.respond(packet, transport) ?? []) : compose(query, script, transport)].flat())
+    const reply = () => {
+      const response = script.respond ? script.respond(packet, transport) : 'zone'
+      send([response === 'zone' ? compose(query, script, transport) : (response ?? [])].flat())
+    }
     if (script.delayMs) runLater(script.delayMs, reply)
     else reply()
   })

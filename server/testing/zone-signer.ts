@@ -2,7 +2,8 @@ import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { decode } from 'dns-packet'
 import { parseDsText } from '../dns/dnssec/dnssec-records.ts'
 import { type ValidationInput, validateResponse } from '../dns/dnssec/validate.ts'
-import { nameToWire, TYPE } from '../dns/dnssec/wire-records.ts'
+import { TYPE } from '../dns/dnssec/wire-records.ts'
+import { nameToWire } from '../dns/names.ts'
 import type { DnsServer } from './dns-server.ts'
 import { packetOf, parseZone, type Response, type ZoneRecord } from './signed-zone.ts'
 
@@ -28,7 +29,7 @@ export function createZoneSigner(zone: string, flags = '257 3') {
   function signRrset(text: string, times: SignatureTimes = LONG, signerName = zone): ZoneRecord[] {
     const records = parseZone(text).sort((one, other) => Buffer.compare(rdataOf(one), rdataOf(other)))
     const { name, type } = records[0]!
-    const labels = name.split('.').filter((label) => label !== '*').length
+    const labels = name.split('.').filter((label) => label !== '' && label !== '*').length
     const rrsig = (signature: string) =>
       parseZone(
         `${name}. 300 IN RRSIG ${type} 15 ${labels} 300 ${times.until} ${times.from} ${keyTag} ${signerName}. ${signature}`,
@@ -80,15 +81,22 @@ function tagOf(rdata: Buffer): number {
 
 /**
  * Makes a test server answer with these packets, by question: `www.example.com A`. To others, and without the
- * DO bit, it answers without signatures that there are no records.
+ * DO bit, it answers without signatures: that there are no records, or with `zone` what it has.
  */
-export function serveSigned(server: DnsServer, responses: readonly Response[]): void {
+export function serveSigned(
+  server: DnsServer,
+  responses: readonly Response[],
+  others: 'nodata' | 'zone' = 'nodata',
+): void {
   server.respond('*', (query, transport) => {
     const { questions = [], additionals = [], id = 0 } = decode(query)
     const isDnssecOk = additionals.some((record) => record.type === 'OPT' && record.flag_do)
     const [{ name, type }] = questions as [{ name: string; type: keyof typeof TYPE }]
-    const isAsked = ({ question }: Response) => question[0] === name.toLowerCase() && question[1] === type
-    const whole = packetOf((isDnssecOk && responses.find(isAsked)) || { question: [name, type] })
+    const owner = name === '.' ? '' : name.toLowerCase()
+    const isAsked = ({ question }: Response) => question[0] === owner && question[1] === type
+    const response = (isDnssecOk && responses.find(isAsked)) || undefined
+    if (!response && others === 'zone') return 'zone'
+    const whole = packetOf(response ?? { question: [name, type] })
     const isTruncated = transport === 'udp' && whole.length > UDP_PAYLOAD
     const packet = isTruncated ? packetOf({ question: [name, type] }) : whole
     if (isTruncated) packet[2]! |= TRUNCATED

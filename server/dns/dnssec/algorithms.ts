@@ -1,6 +1,6 @@
 import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto'
+import { nameToWire } from '../names.ts'
 import type { Dnskey, Ds } from './dnssec-records.ts'
-import { nameToWire } from './wire-records.ts'
 
 type Algorithm = {
   /** Throws or returns undefined if the octets are not a public key of the algorithm. */

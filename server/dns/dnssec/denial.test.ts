@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import type { Response } from '../../testing/signed-zone.ts'
 import { givenSignedZone } from '../../testing/zone-signer.ts'
+import { nameToWire } from '../names.ts'
 import { parseNsec3 } from './dnssec-records.ts'
 import { Nsec3Chain, nsec3Hash } from './nsec3.ts'
-import { nameToWire, TYPE } from './wire-records.ts'
+import { TYPE } from './wire-records.ts'
 
 const { zone: ZONE, signer, wires, soa: SOA, validate } = givenSignedZone()
 const { signRrset } = signer

@@ -1,5 +1,5 @@
 import { RdataReader } from '../rdata.ts'
-import { parseOrUndefined, TYPE, type WireRecord } from './wire-records.ts'
+import { parseOrUndefined, type TypeBitmap, type WireRecord } from './wire-records.ts'
 
 /** RFC 4034 section 2. `rdata` includes the public key. */
 export type Dnskey = {
@@ -27,9 +27,6 @@ export type Rrsig = {
   signature: Buffer
   signedFields: Buffer
 }
-
-/** Whether a type is in the bitmap. */
-export type TypeBitmap = { has(type: number): boolean }
 
 /** RFC 4034 section 4. `owner` and `next` are canonical names. */
 export type Nsec = { owner: string; next: string; types: TypeBitmap }
@@ -119,18 +116,6 @@ export function parseNsec3({ name, rdata }: WireRecord): Nsec3 | undefined {
     types: readTypes(reader),
   }))
 }
-
-/**
- * Whether the type is absent at a name with these types. At a cut, the record of the parent zone says something only about DS: RFC 6840
- * section 4.4. A CNAME would have been the answer: RFC 6840 section 4.3.
- */
-export function lacksType(types: TypeBitmap, type: number): boolean {
-  if (types.has(type) || types.has(TYPE.CNAME)) return false
-  return type === TYPE.DS || !isCut(types)
-}
-
-/** Whether the name is a delegation: the record is of the parent zone. */
-export const isCut = (types: TypeBitmap): boolean => types.has(TYPE.NS) && !types.has(TYPE.SOA)
 
 /** The name in the canonical rdata of a CNAME or DNAME record. */
 export function parseTarget(rdata: Buffer): string | undefined {

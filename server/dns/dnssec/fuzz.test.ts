@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { packetOf, type Response, readZone, signedRrset } from '../../testing/signed-zone.ts'
+import { nameToWire } from '../names.ts'
 import { compareNames } from './name-order.ts'
 import { validateResponse } from './validate.ts'
-import { decodeSignedMessage, nameToWire, TYPE, type WireRecord } from './wire-records.ts'
+import { decodeSignedMessage, TYPE, type WireRecord } from './wire-records.ts'
 
 const zone = readZone('server/testing/fixtures/dnssec/rfc4035-example.zone')
 const keyResponse = packetOf({ question: ['example', 'DNSKEY'], answer: signedRrset(zone, 'example', 'DNSKEY') })

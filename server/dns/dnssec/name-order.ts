@@ -1,5 +1,4 @@
-import { isSubdomain } from '../names.ts'
-import { nameToWire } from './wire-records.ts'
+import { isSubdomain, nameToWire } from '../names.ts'
 
 /** The labels of a canonical name; none for the root. */
 export function labelsOf(name: string): string[] {

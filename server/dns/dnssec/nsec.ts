@@ -1,7 +1,7 @@
 import { isSubdomain } from '../names.ts'
-import { isCut, lacksType, type Nsec } from './dnssec-records.ts'
+import type { Nsec } from './dnssec-records.ts'
 import { commonAncestor, compareNames, isBelow, wildcardOf } from './name-order.ts'
-import { TYPE } from './wire-records.ts'
+import { isCut, lacksType, TYPE } from './wire-records.ts'
 
 // The NSEC records given to these functions have valid signatures of the zone. RFC 4035 section 5.4, RFC 6840 section 4.
 

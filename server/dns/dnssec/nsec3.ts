@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
-import { isSubdomain } from '../names.ts'
-import { isCut, lacksType, type Nsec3 } from './dnssec-records.ts'
+import { isSubdomain, nameToWire } from '../names.ts'
+import type { Nsec3 } from './dnssec-records.ts'
 import type { Work } from './dnssec-verdict.ts'
 import { labelsOf, lastLabels, wildcardOf } from './name-order.ts'
-import { nameToWire, TYPE } from './wire-records.ts'
+import { isCut, lacksType, TYPE } from './wire-records.ts'
 
 /** `opt_out`: an unsigned delegation may exist, so validators take the answer for unsigned. RFC 5155 section 9.2. */
 export type Nsec3Proof = 'proven' | 'opt_out' | 'not_proven' | 'too_much_work'

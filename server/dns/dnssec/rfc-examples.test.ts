@@ -8,12 +8,13 @@ import {
   signedRrset,
   type ZoneRecord,
 } from '../../testing/signed-zone.ts'
+import { nameToWire } from '../names.ts'
 import { matchesDs } from './algorithms.ts'
 import { type Dnskey, parseDnskey, parseDsText } from './dnssec-records.ts'
 import { nsec3Hash } from './nsec3.ts'
 import { newWork, serialToInstant, toRrsets, verifyRrset } from './signatures.ts'
 import { validateResponse } from './validate.ts'
-import { decodeSignedMessage, nameToWire, TYPE } from './wire-records.ts'
+import { decodeSignedMessage, TYPE } from './wire-records.ts'
 
 const fixture = (name: string) => readZone(`server/testing/fixtures/dnssec/${name}-example.zone`)
 

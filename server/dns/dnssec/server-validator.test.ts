@@ -6,6 +6,7 @@ import { patientClock } from '../../testing/patient-clock.ts'
 import type { Response } from '../../testing/signed-zone.ts'
 import { createZoneSigner, dsValue, serveSigned } from '../../testing/zone-signer.ts'
 import { createAuthoritativeClient } from '../resolver/authoritative-client.ts'
+import { createChainOfTrust } from './chain-of-trust.ts'
 import { createServerValidator } from './server-validator.ts'
 
 const ZONE = 'example.com'
@@ -37,7 +38,7 @@ async function givenZone(ds: readonly (readonly string[])[] = [[signer.ds], [sig
   const { port } = tree.root.address
   const validator = createServerValidator({
     sender: dns,
-    authoritativeClient,
+    chainOfTrust: createChainOfTrust({ sender: dns, authoritativeClient, clock: patientClock, anchors: [] }),
     clock: patientClock,
     port,
     timeoutMs: 300,

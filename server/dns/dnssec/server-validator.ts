@@ -1,21 +1,26 @@
-import { type DnssecCauseCode, dnssecCauseText } from '#contract/dnssec.ts'
+import { type DnssecCauseCode, dnssecCauseText, type UnknownReason } from '#contract/dnssec.ts'
 import type { Clock } from '../../clock.ts'
+import type { DnssecValidator } from '../dnssec-validator.ts'
 import type { ExtendedError, Question, ServerAddress } from '../outcome.ts'
 import type { PacketSender } from '../packet-sender.ts'
-import type { AuthoritativeClient } from '../resolver/authoritative-client.ts'
 import type { ZoneView } from '../resolver/zone-view.ts'
 import { OverloadError } from '../semaphore.ts'
-import { type Ds, parseDsText } from './dnssec-records.ts'
+import type { ChainOfTrust, Trust } from './chain-of-trust.ts'
 import { type DnssecVerdict, unknown } from './dnssec-verdict.ts'
-import { querySigned } from './signed-query.ts'
+import { QUERY_TIMEOUT_MS, querySigned } from './signed-query.ts'
 import { type ValidationInput, validateResponse } from './validate.ts'
 import { decodeSignedMessage, TYPE } from './wire-records.ts'
 
-/** `ede`: the cause as a validating resolver would report it. RFC 8914 section 4. */
-export type ServerVerdict = DnssecVerdict & { ede: ExtendedError[] }
+/**
+ * `ede`: the cause as a validating resolver would report it. RFC 8914 section 4. `above`: it is not the answer of the server that is
+ * bogus, but the DS records of the zone or of one above it, as this server gives them.
+ */
+export type ServerVerdict = DnssecVerdict & { ede: ExtendedError[]; above?: { nameServer: string } }
 
 /** Validates what the delegated servers of a zone answer, whatever resolvers have in their caches. */
 export type ServerValidator = {
+  /** Whether the chain of trust begins at a trust anchor. Otherwise the DS records of each zone are taken as given. */
+  hasTrustAnchors: boolean
   /**
    * What a validator makes of the answer of one server. `server`: n for the n-th name server of the view. The DS records are those that
    * the servers of the parent zone give now; with those of any of them an answer may be secure. Rejects only when aborted.
@@ -23,7 +28,6 @@ export type ServerValidator = {
   validate(question: Question, view: ZoneView, server: number, signal: AbortSignal): Promise<ServerVerdict>
 }
 
-const QUERY_TIMEOUT_MS = 1_000
 /** Servers of the parent zone whose DS records are compared, and addresses of a name server that are tried. */
 const MAX_PARENTS = 4
 const MAX_ADDRESSES = 2
@@ -31,49 +35,46 @@ const MAX_ADDRESSES = 2
 /** `port`: of all name servers. */
 export function createServerValidator({
   sender,
-  authoritativeClient,
+  chainOfTrust,
   clock,
   port,
   timeoutMs = QUERY_TIMEOUT_MS,
 }: {
   sender: PacketSender
-  authoritativeClient: AuthoritativeClient
+  chainOfTrust: ChainOfTrust
   clock: Clock
   port: number
   timeoutMs?: number
 }): ServerValidator {
-  async function validate(question: Question, view: ZoneView, server: number, signal: AbortSignal) {
+  async function validate(question: Question, view: ZoneView, server: number, signal: AbortSignal): Promise<Verdict> {
     const { zone } = view
     if (zone === '' || view.isDenied || view.isUnknown) return unknown('no_answer')
-    const dsSets = await findDsSets(view, signal)
-    if (dsSets.length === 0) return unknown('no_answer')
-    const ask = (name: string, type: number) => queryAddresses(view.nameServers[server]?.ips ?? [], name, type, signal)
+    const askServer = (name: string, type: number) =>
+      queryAddresses(view.nameServers[server]?.ips ?? [], name, type, signal)
     const signed = { name: question.name, type: TYPE[question.type] }
-    const [keyResponse, response] = await Promise.all([ask(zone, TYPE.DNSKEY), ask(signed.name, signed.type)])
-    if (!keyResponse || !response) return unknown('no_answer')
-    const input = { zone, keyResponse, response, question: signed, now: clock.now() }
-    const verdict = bestOf(dsSets.map((ds) => validateResponse({ ...input, ds })))
-    return mayBeOfOtherZone(verdict) && (await isOfOtherZone(ask, input)) ? unknown('other_zone') : verdict
-  }
-
-  /** The different sets of DS records that the servers of the parent zone give. */
-  async function findDsSets(view: ZoneView, signal: AbortSignal): Promise<Ds[][]> {
-    const since = clock.elapsed()
-    const numbers = Array.from(
-      { length: Math.min(Math.max(1, view.parents.length), MAX_PARENTS) },
-      (_, number) => number,
-    )
-    const replies = await Promise.all(
-      numbers.map((firstServer) =>
-        authoritativeClient.query({ name: view.zone, type: 'DS' }, { firstServer, since, signal }),
-      ),
-    )
-    const sets = replies.flatMap(({ outcome }) => {
-      if (outcome.kind === 'nodata') return [[]]
-      return outcome.kind === 'answer' ? [outcome.rrset.values] : []
-    })
-    const different = new Map(sets.map((values) => [[...values].sort().join('\n'), values]))
-    return [...different.values()].map((values) => values.flatMap((text) => parseDsText(text) ?? []))
+    let responses: Promise<[Buffer | undefined, Buffer | undefined]> | undefined
+    const validateWith = async (trust: Trust): Promise<Verdict> => {
+      if (trust.kind === 'bogus') return { kind: 'bogus', cause: trust.cause, above: { nameServer: trust.nameServer } }
+      if (trust.kind !== 'secure') return trust
+      responses ??= Promise.all([askServer(zone, TYPE.DNSKEY), askServer(signed.name, signed.type)])
+      const [keyResponse, response] = await responses
+      if (!keyResponse || !response) return unknown('no_answer')
+      const input = { zone, keyResponse, response, question: signed, now: clock.now() }
+      const verdict = validateResponse({ ...input, ds: trust.ds })
+      return mayBeOfOtherZone(verdict) && (await isOfOtherZone(askServer, input)) ? unknown('other_zone') : verdict
+    }
+    const validateAt = async (parent: number) => {
+      const verdict = await validateWith(await chainOfTrust.find(zone, parent, false, signal))
+      if (verdict.kind !== 'bogus' || verdict.above) return verdict
+      // Signatures may be removed on the way to Zonewatch since the zones above were validated.
+      return await validateWith(await chainOfTrust.find(zone, parent, true, signal))
+    }
+    const first = await validateAt(0)
+    const parents = Math.min(view.parents.length, MAX_PARENTS)
+    if (first.kind === 'secure' || first.kind === 'unsigned' || parents < 2) return first
+    // The DS records of any server of the parent will do.
+    const others = await Promise.all(Array.from({ length: parents - 1 }, (_, index) => validateAt(index + 1)))
+    return bestOf([first, ...others])
   }
 
   async function queryAddresses(ips: readonly string[], name: string, type: number, signal: AbortSignal) {
@@ -86,6 +87,7 @@ export function createServerValidator({
   }
 
   return {
+    hasTrustAnchors: chainOfTrust.hasTrustAnchors,
     async validate(question, view, server, signal) {
       try {
         const verdict = await validate(question, view, server, signal)
@@ -98,11 +100,31 @@ export function createServerValidator({
   }
 }
 
+/** For the rules of a check. Undefined without trust anchors: DS records that are taken as given cannot overrule a resolver. */
+export function validatorForRules(validator: ServerValidator): DnssecValidator | undefined {
+  if (!validator.hasTrustAnchors) return undefined
+  return {
+    async validate(...given) {
+      const { kind, ede, above, ...verdict } = await validator.validate(...given)
+      const isRetried = 'reason' in verdict && RETRIED.includes(verdict.reason)
+      if (above || (kind === 'unknown' && !isRetried)) return { kind: 'indeterminate' }
+      return kind === 'bogus' ? { kind, ede } : { kind }
+    },
+  }
+}
+
+/** What did not arrive may arrive at the next check. */
+const RETRIED: readonly string[] = ['no_answer', 'no_answer_above'] satisfies UnknownReason[]
+
+type Verdict = DnssecVerdict & Pick<ServerVerdict, 'above'>
+
 const BEST_FIRST = ['secure', 'unsigned', 'unknown', 'bogus'] as const
 
 /** Resolvers use the DS records of any server of the parent zone, so what is bogus must be so with all of them. */
-function bestOf(verdicts: readonly DnssecVerdict[]): DnssecVerdict {
-  return BEST_FIRST.flatMap((kind) => verdicts.find((verdict) => verdict.kind === kind) ?? [])[0]!
+function bestOf(verdicts: readonly Verdict[]): Verdict {
+  const byKind = BEST_FIRST.flatMap((kind) => verdicts.filter((verdict) => verdict.kind === kind))
+  const [best] = byKind
+  return byKind.find(({ kind, above }) => kind === best!.kind && !above) ?? best!
 }
 
 /** A server that also serves an unsigned zone below answers for that one, without signatures. */
@@ -111,11 +133,11 @@ function mayBeOfOtherZone(verdict: DnssecVerdict): boolean {
   return verdict.cause.code === 'missing_signature' || verdict.cause.code === 'missing_denial'
 }
 
-type Ask = (name: string, type: number) => Promise<Buffer | undefined>
+type AskServer = (name: string, type: number) => Promise<Buffer | undefined>
 
 /** The owner of the SOA record is the zone of the name. */
 async function isOfOtherZone(
-  ask: Ask,
+  ask: AskServer,
   { zone, question }: Pick<ValidationInput, 'zone' | 'question'>,
 ): Promise<boolean> {
   const packet = await ask(question.name, TYPE.SOA)

@@ -1,10 +1,10 @@
 import type { DnssecCause } from '#contract/dnssec.ts'
-import { isSubdomain } from '../names.ts'
+import { isSubdomain, nameToWire } from '../names.ts'
 import { isSignatureValid, isSupported } from './algorithms.ts'
 import { type Dnskey, parseRrsig, type Rrsig } from './dnssec-records.ts'
 import { bogus, type NotSecure, type Secure, unknown, type Work } from './dnssec-verdict.ts'
 import { isBelow, labelCount, lastLabels, wildcardOf } from './name-order.ts'
-import { nameToWire, TYPE, typeName, type WireRecord } from './wire-records.ts'
+import { TYPE, typeName, type WireRecord } from './wire-records.ts'
 
 /** `rdata`: in canonical order, without duplicates. RFC 4034 section 6.3. */
 export type SignedRrset = { name: string; type: number; rdata: Buffer[]; signatures: Rrsig[] }

@@ -1,14 +1,15 @@
+import { nameToWire } from '../names.ts'
 import type { ServerAddress } from '../outcome.ts'
 import type { PacketSender } from '../packet-sender.ts'
 import { CLASS_IN, TYPE_OPT } from '../wire.ts'
 import type { SignedQuestion } from './validate.ts'
-import { nameToWire } from './wire-records.ts'
 
 /** In octets, as for all queries of Zonewatch. Signed responses are often larger, and are then repeated over TCP. */
 const UDP_PAYLOAD = 1232
 const DNSSEC_OK = 0x8000 // RFC 4035 section 3.2.1
 const TRUNCATED = 0x0200
 const UDP_ATTEMPTS = 2
+export const QUERY_TIMEOUT_MS = 1_000
 
 /**
  * The response of one authoritative server with its signatures. Undefined if none came in time. Rejects with the signal's reason, and

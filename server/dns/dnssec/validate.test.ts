@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { packetOf, type Response } from '../../testing/signed-zone.ts'
 import { createZoneSigner, givenSignedZone } from '../../testing/zone-signer.ts'
+import { nameToWire } from '../names.ts'
 import { parseDsText } from './dnssec-records.ts'
-import { nameToWire } from './wire-records.ts'
 
 const { zone: ZONE, signer, wires, soa: SOA, validate } = givenSignedZone()
 const { signRrset } = signer

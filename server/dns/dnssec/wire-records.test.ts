@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { nameToWire } from '../names.ts'
 import { parseNsec } from './dnssec-records.ts'
-import { decodeSignedMessage, nameToWire, TYPE } from './wire-records.ts'
+import { decodeSignedMessage, TYPE } from './wire-records.ts'
 
 /** A response for `Example.COM` with one record; its rdata may point to the question's name at offset 12. */
 function recordOf(type: number, rdata: Buffer) {

@@ -1,4 +1,4 @@
-import { wireLength, writeName } from '../names.ts'
+import { nameToWire } from '../names.ts'
 import {
   CLASS_IN,
   MalformedPacket,
@@ -121,9 +121,17 @@ function canonicalRdata(packet: Packet, type: number, from: number, end: number)
   return Buffer.concat(parts)
 }
 
-/** A canonical name on the wire. */
-export function nameToWire(name: string): Buffer {
-  const octets = Buffer.alloc(wireLength(name))
-  writeName(octets, 0, name)
-  return octets
+/** The bitmap of NSEC and NSEC3 records. RFC 4034 section 4.1.2. */
+export type TypeBitmap = { has(type: number): boolean }
+
+/**
+ * Whether the type is absent at a name with these types. At a cut, the record of the parent zone says something only about DS: RFC 6840
+ * section 4.4. A CNAME would have been the answer: RFC 6840 section 4.3.
+ */
+export function lacksType(types: TypeBitmap, type: number): boolean {
+  if (types.has(type) || types.has(TYPE.CNAME)) return false
+  return type === TYPE.DS || !isCut(types)
 }
+
+/** Whether the name is a delegation: the record is of the parent zone. */
+export const isCut = (types: TypeBitmap): boolean => types.has(TYPE.NS) && !types.has(TYPE.SOA)
