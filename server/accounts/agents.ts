@@ -9,8 +9,8 @@ import { deleteTenantRow, getTenantRow, lockOrganization, updateTenantRow } from
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { isHigher, refuseToGrant } from '../http/authorization.ts'
 import type { Keyring } from '../keyring.ts'
-import { addressErrors, normalizeAddress, requestConfirmations } from '../mail/addresses.ts'
-import { conflict, throwIfInvalid } from '../problem.ts'
+import { normalizeAddress, requestConfirmations } from '../mail/addresses.ts'
+import { conflict } from '../problem.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 import { limitKeysOfAgent } from './api-key-store.ts'
 import { revokeInvitationsOfAgent } from './invitations.ts'
@@ -63,10 +63,7 @@ export async function updateAgent(
       role,
       notification_email: email === undefined ? row.notification_email : email,
     }
-    if (email) {
-      throwIfInvalid(await addressErrors(transaction, organizationId, 'notification_email', [email]))
-      await requestConfirmations(transaction, keyring, context, [email])
-    }
+    if (email) await requestConfirmations(transaction, keyring, context, [email], 'notification_email')
     await updateTenantRow(transaction, 'agents', context, id, { ...set, ...nextVersion })
     const object = { id, label: row.name }
     await recordAudit(transaction, context, { action: 'agent.updated', object, before: row, after: { ...row, ...set } })

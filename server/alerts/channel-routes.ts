@@ -70,7 +70,7 @@ export function channelRoutes(deps: Deps): Routes {
       return runIdempotent(request, reply, db, {
         prepare: async () => {
           const isKnownType = typeof body.type === 'string' && Object.hasOwn(ALL_CHANNEL_TYPES, body.type)
-          const errors = isKnownType ? await settingsErrors(deps, context, body.type, body.settings) : {}
+          const errors = isKnownType ? await settingsErrors(deps, body.type, body.settings) : {}
           throwIfInvalid({ ...errors, ...schemaErrors(request) })
         },
         execute: (db) => insertChannel(db, keyring, context, body),
@@ -104,7 +104,7 @@ export function channelRoutes(deps: Deps): Routes {
         const input = hasSettings ? body.settings! : {}
         const merged = await mergeSettings(db, keyring, context, params.channel, input)
         const { type, settings } = merged
-        const errors = hasSettings ? { ...(await settingsErrors(deps, context, type, settings)), ...merged.errors } : {}
+        const errors = hasSettings ? { ...(await settingsErrors(deps, type, settings)), ...merged.errors } : {}
         throwIfInvalid({ ...errors, ...schemaErrors(request) })
         const changed = hasSettings ? { ...body, settings } : body
         await updateChannel(db, keyring, context, params.channel, changed, match)

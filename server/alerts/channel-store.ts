@@ -4,12 +4,18 @@ import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { listPage, type Page, type PageQuery } from '../database/pagination.ts'
-import { deleteTenantRow, getTenantRow, refuseAtLimit, updateTenantRow } from '../database/tenant-row.ts'
+import {
+  deleteTenantRow,
+  getTenantRow,
+  lockOrganization,
+  refuseAtLimit,
+  updateTenantRow,
+} from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { findFieldErrors } from '../http/validation.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
-import { addressErrors, normalizeAddress, requestConfirmations } from '../mail/addresses.ts'
+import { normalizeAddress, requestConfirmations } from '../mail/addresses.ts'
 import { rememberReceived } from '../organization/received.ts'
 import { conflict, type FieldErrors } from '../problem.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
@@ -54,8 +60,7 @@ export async function getChannel(db: Database, keyring: Keyring, tenant: Tenant,
 
 /** Returns what is wrong with the settings, by field. Resolves the host names of URLs. */
 export async function settingsErrors(
-  { db, safeFetch }: { db: Database; safeFetch: SafeFetch },
-  { organizationId }: Tenant,
+  { safeFetch }: { safeFetch: SafeFetch },
   type: ChannelType,
   settings: unknown,
 ): Promise<FieldErrors> {
@@ -74,7 +79,6 @@ export async function settingsErrors(
   if (type === 'email') {
     const { owners, addresses = [] } = settings as { owners?: boolean; addresses?: string[] }
     if (!owners && addresses.length === 0) errors['settings.addresses'] = fieldError('no_recipients')
-    Object.assign(errors, await addressErrors(db, organizationId, 'settings.addresses', addresses))
   }
   return errors
 }
@@ -129,8 +133,7 @@ export async function insertChannel(
       .insertInto('channels')
       .values({ organization_id: organizationId, id, created_at: now, name, type, ...columns })
       .execute()
-    if (type === 'email')
-      await requestConfirmations(transaction, keyring, context, (settings.addresses ?? []) as string[])
+    if (type === 'email') await confirmAddresses(transaction, keyring, context, settings)
     const after = { name, type, settings, is_active: true }
     await recordAudit(transaction, context, { action: 'channel.created', object: { id, label: name }, after })
     return id
@@ -147,6 +150,7 @@ export async function updateChannel(
   match?: Match,
 ): Promise<void> {
   await inTransaction(db, async (transaction) => {
+    await lockOrganization(transaction, context.organizationId)
     const row = await getTenantRow(transaction, 'channels', context, id, forUpdate(transaction))
     refuseStale(row, match)
     const before = { name: row.name, is_active: row.is_active === 1, settings: openedSettings(row, keyring) }
@@ -158,13 +162,15 @@ export async function updateChannel(
       ...(settings && { ...encryptedSettings(row.type, id, settings, keyring), last_error: null }),
       ...nextVersion,
     })
-    if (settings && row.type === 'email')
-      await requestConfirmations(transaction, keyring, context, (settings.addresses ?? []) as string[])
+    if (settings && row.type === 'email') await confirmAddresses(transaction, keyring, context, settings)
     const after = { name, is_active, settings: settings ?? before.settings }
     const object = { id, label: row.name }
     await recordAudit(transaction, context, { action: 'channel.updated', object, before, after })
   })
 }
+
+const confirmAddresses = (db: Database, keyring: Keyring, context: RequestContext, { addresses }: ChannelSettings) =>
+  requestConfirmations(db, keyring, context, (addresses ?? []) as string[], 'settings.addresses')
 
 /** Its alerts remain in the log. Throws 409 for the only channel of a rule, `not_found` and 412. */
 export async function deleteChannel(

@@ -149,6 +149,23 @@ onBothEngines('the addresses of an organization', (_fresh, engine) => {
     expect(Object.keys(organization.body.errors)).toEqual(['settings.alert_emails'])
   })
 
+  test('requests at the same time do not add up to more unconfirmed addresses', async () => {
+    const { world } = await givenMail(engine)
+    const [{ id }] = (await world.call('/agents')).body.data
+    const addresses = (prefix: string) => Array.from({ length: 15 }, (_, number) => `${prefix}${number}@example.org`)
+    const channel = (prefix: string) =>
+      world.call('/channels', {
+        ...{ method: 'POST', body: { name: prefix, type: 'email', settings: { addresses: addresses(prefix) } } },
+      })
+    const settings = { alert_emails: addresses('c') }
+    await Promise.all([
+      ...['a', 'b'].map(channel),
+      world.call('/organization', { method: 'PATCH', body: { settings } }),
+      world.call(`/agents/${id}`, { method: 'PATCH', body: { notification_email: STRANGER } }),
+    ])
+    expect((await world.call('/alert-addresses')).body.data.length).toBeLessThanOrEqual(20)
+  })
+
   test('are asked at most 50 times a day by the organizations of one owner, all or none of a channel', async () => {
     const { world } = await givenMail(engine)
     const organizations = ['First', 'Second', 'Third']

@@ -5,10 +5,10 @@ import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { countWithin, fullUntil, type HourlyLimit } from '../database/hourly-counts.ts'
-import { getTenantRow, organizationName, updateTenantRow } from '../database/tenant-row.ts'
+import { getTenantRow, lockOrganization, organizationName, updateTenantRow } from '../database/tenant-row.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
-import { type FieldErrors, notFound, Problem } from '../problem.ts'
+import { invalid, notFound, Problem } from '../problem.ts'
 import { DAY_MS, toIsoOrNull } from '../times.ts'
 import { CONFIRMATION_MS, openAlertToken } from './links.ts'
 import { queueMail } from './outbox.ts'
@@ -83,39 +83,22 @@ export async function addressStates(
   return new Map(emails.map((email) => [email, stateOf(rows.get(email), members.has(email))]))
 }
 
-/** Returns an error if too many addresses would be unconfirmed. */
-export async function addressErrors(
-  db: Database,
-  organizationId: string,
-  field: string,
-  addresses: readonly string[],
-): Promise<FieldErrors> {
-  const unconfirmed = await unconfirmedOf(db, organizationId, addresses)
-  if (unconfirmed.length === 0) return {}
-  const { count } = await db
-    .selectFrom('alert_addresses')
-    .select((select) => select.fn.countAll<number>().as('count'))
-    .where('organization_id', '=', organizationId)
-    .where('confirmed_at', 'is', null)
-    .where('confirmation_sent_at', 'is not', null)
-    .where('email', 'not in', unconfirmed)
-    .executeTakeFirstOrThrow()
-  if (Number(count) + unconfirmed.length <= MAX_UNCONFIRMED) return {}
-  return { [field]: fieldError('too_many_unconfirmed', { max: MAX_UNCONFIRMED }) }
-}
-
 /**
- * Mails a confirmation link to each address that needs one, at most once a day. Only the link subscribes the address. Throws 429 if an owner
- * of the organization is at the limit.
+ * Mails a confirmation link to each address that needs one, at most once a day. Only the link subscribes the address. Throws 400 for `field` if
+ * too many addresses would be unconfirmed, 429 if an owner of the organization is at the limit. In a transaction, with the organization's lock
+ * or before any other one.
  */
 export async function requestConfirmations(
   db: Database,
   keyring: Keyring,
   { organizationId, now }: Pick<RequestContext, 'organizationId' | 'now'>,
   addresses: readonly string[],
+  field: string,
 ): Promise<void> {
+  await lockOrganization(db, organizationId)
   const unconfirmed = await unconfirmedOf(db, organizationId, addresses)
   if (unconfirmed.length === 0) return
+  await refuseTooMany(db, organizationId, unconfirmed, field)
   const rows = await ensureAddresses(db, organizationId, unconfirmed, now)
   const organization = await organizationName(db, organizationId)
   const owners = await ownerLimits(db, organizationId)
@@ -138,6 +121,19 @@ export async function requestConfirmations(
     } as const
     await queueMail(db, organizationId, { about: id, recipients: [email], content }, now)
   }
+}
+
+async function refuseTooMany(db: Database, organizationId: string, unconfirmed: readonly string[], field: string) {
+  const { count } = await db
+    .selectFrom('alert_addresses')
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .where('organization_id', '=', organizationId)
+    .where('confirmed_at', 'is', null)
+    .where('confirmation_sent_at', 'is not', null)
+    .where('email', 'not in', unconfirmed)
+    .executeTakeFirstOrThrow()
+  if (Number(count) + unconfirmed.length <= MAX_UNCONFIRMED) return
+  throw invalid({ [field]: fieldError('too_many_unconfirmed', { max: MAX_UNCONFIRMED }) })
 }
 
 async function ownerLimits(db: Database, organizationId: string): Promise<HourlyLimit[]> {

@@ -8,7 +8,7 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import type { OrganizationsTable } from '../database/schema.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import type { Keyring } from '../keyring.ts'
-import { addressErrors, normalizeAddress, requestConfirmations } from '../mail/addresses.ts'
+import { normalizeAddress, requestConfirmations } from '../mail/addresses.ts'
 import type { Plans } from '../plan.ts'
 import { conflict, type FieldErrors, notFound, Problem } from '../problem.ts'
 import { toIso } from '../times.ts'
@@ -36,17 +36,6 @@ export function organizationErrors({ settings }: OrganizationChange): FieldError
   if (typeof logo === 'string' && !isImage(logo))
     errors['settings.logo'] = fieldError('invalid_image', { max: MAX_LOGO_BYTES })
   return errors
-}
-
-/** Too many unconfirmed addresses. Ignores values of a wrong type: the schema reports them. */
-export async function alertEmailErrors(
-  db: Database,
-  { organizationId }: Tenant,
-  { settings }: OrganizationChange,
-): Promise<FieldErrors> {
-  const emails: unknown = settings?.alert_emails
-  const texts = Array.isArray(emails) ? emails.slice(0, 20).filter((email) => typeof email === 'string') : []
-  return await addressErrors(db, organizationId, 'settings.alert_emails', texts)
 }
 
 /** The first bytes of a file. Not SVG, which can contain scripts and references. */
@@ -92,7 +81,7 @@ export async function updateOrganization(
       .set({ ...set, ...nextVersion })
       .where('id', '=', organizationId)
       .execute()
-    if (emails !== undefined) await requestConfirmations(transaction, keyring, context, emails)
+    if (emails !== undefined) await requestConfirmations(transaction, keyring, context, emails, 'settings.alert_emails')
     const before = toOrganization(row)
     const after = toOrganization({ ...row, ...set, version: row.version + 1 })
     await recordAudit(transaction, context, {

@@ -9,7 +9,7 @@ import { Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { throwIfInvalid } from '../problem.ts'
 import { billingErrors, getBilling, updateBilling } from './billing.ts'
-import { alertEmailErrors, getOrganizationDetails, organizationErrors, updateOrganization } from './details.ts'
+import { getOrganizationDetails, organizationErrors, updateOrganization } from './details.ts'
 import type { Payments } from './payments.ts'
 import { sendBillingToStripe } from './purchase.ts'
 
@@ -51,8 +51,7 @@ export function organizationRoutes(deps: Deps, payments: Payments | null, limitA
       },
       async (request, reply) => {
         const { body, context } = request
-        const emailErrors = await alertEmailErrors(db, context, body)
-        throwIfInvalid({ ...organizationErrors(body), ...emailErrors, ...schemaErrors(request) })
+        throwIfInvalid({ ...organizationErrors(body), ...schemaErrors(request) })
         // A 409 says that another organization has the slug, so nobody may try many.
         const { organizationId, userId = organizationId } = context
         if (body.slug !== undefined) await limitAttempts(reply, [`slug of ${organizationId}`, `slug by ${userId}`])

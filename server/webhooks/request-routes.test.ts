@@ -298,3 +298,16 @@ onBothEngines('the webhook requests API', (_fresh, engine) => {
     expect(Date.parse(body.data[0].next_attempt)).toBeLessThanOrEqual(world.deps.clock.now())
   })
 })
+
+test('of an organization two replays run at a time, whatever the limits of its requests are', async () => {
+  const { world, path, groupId } = await givenWebhook('sqlite', { sends: false })
+  await events(world, groupId, 1_000) // the first replay has five more batches when the last one begins
+  const replay = () => world.call(`${path}/replay`, { method: 'POST', body: { since: '2020-01-01T00:00:00Z' } })
+
+  const responses = await Promise.all([replay(), replay(), replay(), replay(), replay()])
+
+  expect(responses.map(({ status }) => status).sort()).toEqual([202, 202, 429, 429, 429])
+  const refused = responses.find(({ status }) => status === 429)!
+  expect([refused.headers['retry-after'], refused.body.error]).toEqual(['5', expect.stringContaining('2 replays')])
+  expect((await replay()).status).toBe(202)
+})

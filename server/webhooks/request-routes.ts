@@ -11,10 +11,14 @@ import type { Deps } from '../deps.ts'
 import { runIdempotent, runIdempotentSteps } from '../http/idempotency.ts'
 import { Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
+import { Problem } from '../problem.ts'
 import { parsePeriod, parseTimes } from '../times.ts'
 import { createTestRequest, retryRequest } from './manual-attempts.ts'
 import { replayBatch, startReplay } from './replay.ts'
 import { getRequest, getRequestDetails, listRequests, listUndelivered } from './request-store.ts'
+
+/** Replays of one organization at a time in this process. Each takes the database for up to 100,000 requests, also where WRITE_LIMIT is 0. */
+const MAX_REPLAYS = 2
 
 const params = Params('webhook')
 const both = Params('webhook', 'request')
@@ -22,6 +26,8 @@ const both = Params('webhook', 'request')
 /** The requests of webhooks, and the routes that send some again. */
 export function webhookRequestRoutes(deps: Deps): Routes {
   const { db, clock, keyring } = deps
+  /** By organization. */
+  const replays = new Map<string, number>()
   return async (app) => {
     tagRoutes(app, 'Webhooks')
     const list = {
@@ -104,7 +110,7 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       operationId: 'replayWebhook',
       summary: 'Replay the requests of a period',
       description:
-        'Sends the requests again with the same ids and bodies, oldest first, each with a new retry schedule. At most 100,000 requests per call. Test requests are not replayed.',
+        'Sends the requests again with the same ids and bodies, oldest first, each with a new retry schedule. At most 100,000 requests per call, and two calls at a time: a further one is a 429. Test requests are not replayed.',
       params,
       body: Replay,
       response: Responses(202, Replayed),
@@ -113,14 +119,27 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       const { params, body, context } = request
       const { since, until } = parsePeriod(body, context.now, schemaErrors(request))
       const period = { since, until, statuses: body.status === undefined ? undefined : [body.status].flat() }
-      return await runIdempotentSteps(request, reply, db, {
-        start: () => startReplay(db, context, params.webhook, period),
-        step: (db, progress) => replayBatch(db, context, params.webhook, progress),
-        respond: (_db, { count }) => {
-          reply.code(202)
-          return { count }
-        },
-      })
+      const { organizationId } = context
+      const others = replays.get(organizationId) ?? 0
+      if (others >= MAX_REPLAYS) {
+        reply.header('retry-after', '5')
+        throw new Problem(429, `${others} replays of the organization are running. Try again when one has ended.`)
+      }
+      replays.set(organizationId, others + 1)
+      try {
+        return await runIdempotentSteps(request, reply, db, {
+          start: () => startReplay(db, context, params.webhook, period),
+          step: (db, progress) => replayBatch(db, context, params.webhook, progress),
+          respond: (_db, { count }) => {
+            reply.code(202)
+            return { count }
+          },
+        })
+      } finally {
+        const left = replays.get(organizationId)! - 1
+        if (left > 0) replays.set(organizationId, left)
+        else replays.delete(organizationId)
+      }
     })
   }
 }
