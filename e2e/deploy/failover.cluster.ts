@@ -157,7 +157,9 @@ async function loseThePrimary(strike: (primary: DatabaseNode) => void, repair: (
 
 test('every event exists exactly once, every request keeps its id and body, and no acknowledged write is lost', async () => {
   await workload.stop()
-  const result = await workload.verify(DIRECT)
+  const result = await workload.verify(DIRECT).catch((error: Error) => {
+    throw new Error(`${error.message}\n${logs()}`)
+  })
   process.stdout.write(`${JSON.stringify({ ...result, refused: workload.refused() })}\n`)
   expect(logs()).not.toContain('A process ended unexpectedly')
   expect(logs()).not.toMatch(/worker\d ended|api\d ended/)

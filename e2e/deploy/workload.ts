@@ -10,6 +10,8 @@ const ADDRESSES = ['192.0.2.1', '192.0.2.2']
 /** How often a caller repeats a request that failed. */
 const AGAIN_MS = 200
 const PATIENCE_MS = 5_000
+const CONNECT_MS = 30_000
+const QUERY_MS = 60_000
 /** Longer than a failover, a lease and the first delivery retries together. */
 const LOST_MS = 200_000
 
@@ -64,7 +66,11 @@ export class Workload {
   /** Expects every event exactly once and in order, one request with one body for each, and no lost acknowledged write. */
   async verify(databaseUrl: string): Promise<{ events: number; deliveries: number; monitors: number }> {
     assert.deepEqual(this.#faults, [])
-    const client = new pg.Client({ connectionString: databaseUrl })
+    const client = new pg.Client({
+      connectionString: databaseUrl,
+      connectionTimeoutMillis: CONNECT_MS,
+      query_timeout: QUERY_MS,
+    })
     await client.connect()
     try {
       const { rows: monitors } = await client.query('select id, owner from monitors')
@@ -146,6 +152,7 @@ export class Workload {
   async #call<T>(method: string, path: string, body: object = {}): Promise<T> {
     const { url, key } = this.#given
     const headers = { 'x-api-key': key, 'content-type': 'application/json', 'idempotency-key': randomUUID() }
+    const giveUpAt = systemClock.elapsed() + LOST_MS
     for (;;) {
       const signal = AbortSignal.timeout(PATIENCE_MS)
       const answer = await fetch(url + path, { method, headers, body: JSON.stringify(body), signal }).catch(
@@ -158,6 +165,10 @@ export class Workload {
       // Every other status is a fault, for example a 404 for an acknowledged monitor.
       if (!['0', '409', '502', '503', '504'].includes(status))
         throw new Error(`${method} ${path} answered ${status}: ${text}`)
+      if (systemClock.elapsed() > giveUpAt)
+        throw new Error(
+          `${method} ${path} was not acknowledged: ${status} ${text}; failed requests: ${JSON.stringify(this.refused())}`,
+        )
       await systemClock.sleep(AGAIN_MS)
     }
   }
