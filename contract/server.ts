@@ -57,6 +57,16 @@ export const ServerStatus = StrictObject({
       average_ms: Nullable(Ms),
       /** The number of instances that query it last, because it failed too often. */
       set_aside: Type.Integer(),
+      /** Asked every hour; null until then. `validates`: DNSSEC. Null in it: it did not answer. */
+      traits: Nullable(
+        StrictObject({
+          validates: Nullable(Type.Boolean()),
+          rewrites_nxdomain: Nullable(Type.Boolean()),
+          observed_at: Instant,
+        }),
+      ),
+      /** When it last said that its answer had expired (RFC 8767). */
+      stale_at: Nullable(Instant),
     }),
   ),
   database: StrictObject({

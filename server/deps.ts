@@ -12,6 +12,7 @@ import type { DnssecValidator } from './dns/dnssec-validator.ts'
 import { createNetworkCheck, type NetworkCheck } from './dns/network-check.ts'
 import type { Exchange } from './dns/outcome.ts'
 import { type AuthoritativeClient, createAuthoritativeClient } from './dns/resolver/authoritative-client.ts'
+import { isStale } from './dns/resolver-traits.ts'
 import { formatServer, systemServers } from './dns/server-address.ts'
 import { createKeyring, type Keyring } from './keyring.ts'
 import { LoopHealth } from './loop-health.ts'
@@ -67,7 +68,10 @@ export function openDeps(
 ): Deps {
   const [current = '', ...previous] = [secret].flat()
   const metrics = new Metrics((config.dnsServers ?? systemServers()).map(formatServer))
-  const dnsDeps = openDns(config, log, clock, (evidence) => metrics.query(evidence))
+  const dnsDeps = openDns(config, log, clock, (exchange) => {
+    metrics.query(exchange)
+    if (isStale(exchange)) metrics.noteStale(exchange.server, clock.now())
+  })
   metrics.readDnsStatus(() => ({ upstreams: dnsDeps.dns.statuses(), canaries: dnsDeps.networkCheck?.lastState() }))
   const safeFetch = createSafeFetch({
     lookup: createLookup(dnsDeps.dns),

@@ -10,7 +10,15 @@ import { Code, Fact, Facts, Page, Section } from '../ui/page.tsx'
 import { Badge, TONE_TEXT, TONE_WASH, type Tone } from '../ui/state.tsx'
 import { type Column, DataTable, rowCell, type TableRow } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
-import { bytesText, countText, databaseGrowth, growthText, msText, serverFindings } from './server-text.ts'
+import {
+  bytesText,
+  countText,
+  databaseGrowth,
+  growthText,
+  msText,
+  resolverBehavior,
+  serverFindings,
+} from './server-text.ts'
 
 /** The state of the installation, for operators. */
 export function ServerPage() {
@@ -25,10 +33,8 @@ export function ServerPage() {
         <Findings status={status} />
         <Backlog status={status} />
         <Instances status={status} />
-        <div className="grid grid-cols-[minmax(0,1fr)] gap-4 lg:grid-cols-[repeat(2,minmax(0,1fr))]">
-          <Upstreams status={status} />
-          <Storage status={status} />
-        </div>
+        <Upstreams status={status} />
+        <Storage status={status} />
         <Settings status={status} />
       </div>
     </Page>
@@ -207,8 +213,27 @@ type Upstream = Props['status']['upstreams'][number]
 
 const isUnreliable = ({ failed, queries }: Upstream) => failed > 0 && queries > 0 && failed / queries > 0.2
 
+function ResolverBehavior({ resolver }: { resolver: Upstream }) {
+  const { at, lines } = resolverBehavior(resolver)
+  return (
+    <>
+      {lines.map(({ text, isProblem }) => (
+        <span key={text} className={cx('block whitespace-nowrap', isProblem && 'text-bad')}>
+          {text}
+        </span>
+      ))}
+      {at !== null && (
+        <span className="block text-xs whitespace-nowrap text-faint">
+          asked <Time at={at} />
+        </span>
+      )}
+    </>
+  )
+}
+
 const RESOLVER_COLUMNS: Column<Upstream>[] = [
   { id: 'address', header: 'Address', cell: ({ row }) => <Code>{row.original.address}</Code> },
+  { id: 'behavior', header: 'Behavior', cell: ({ row }) => <ResolverBehavior resolver={row.original} /> },
   {
     id: 'queries',
     header: 'Queries',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ServerStatus } from '#contract/server.ts'
-import { bytesText, countText, databaseGrowth, msText, serverFindings } from './server-text.ts'
+import { bytesText, countText, databaseGrowth, msText, resolverBehavior, serverFindings } from './server-text.ts'
 
 const AT = '2026-05-05T12:00:00.000Z'
 const instance: ServerStatus['instances'][number] = {
@@ -17,6 +17,16 @@ const instance: ServerStatus['instances'][number] = {
   checks: 5,
   most_late_ms: 3,
 }
+const traits = { validates: true, rewrites_nxdomain: false, observed_at: AT }
+const resolver: ServerStatus['upstreams'][number] = {
+  address: '192.0.2.53:53',
+  queries: 100,
+  failed: 1,
+  average_ms: 4,
+  set_aside: 0,
+  traits,
+  stale_at: null,
+}
 const healthy: ServerStatus = {
   version: '0.1.0',
   node: '26.0.0',
@@ -26,18 +36,36 @@ const healthy: ServerStatus = {
   deliveries: { due_webhooks: 0, pending: 0, paused_webhooks: 0, oldest_ms: 0 },
   alerts: { due: 0, oldest_ms: 0 },
   mails: { pending: 0, oldest_ms: 0 },
-  upstreams: [{ address: '192.0.2.53:53', queries: 100, failed: 1, average_ms: 4, set_aside: 0 }],
+  upstreams: [resolver],
   database: { engine: 'sqlite', octets: 5_000_000, log: 0, sizes: [] },
   backup: null,
   settings: [],
 }
 const titles = (more: Partial<ServerStatus>) => serverFindings({ ...healthy, ...more }).map(({ title }) => title)
 
+test('what a resolver was seen to do is said in words', () => {
+  const texts = (more: Partial<typeof resolver>) =>
+    resolverBehavior({ ...resolver, ...more }).lines.map(({ text }) => text)
+  expect(texts({})).toEqual(['Validates DNSSEC'])
+  expect(texts({ traits: { ...traits, validates: false, rewrites_nxdomain: true }, stale_at: AT })).toEqual([
+    'Does not validate DNSSEC',
+    'Invents records of missing names',
+    'Serves expired answers',
+  ])
+  expect(texts({ traits: null })).toEqual(['Not asked yet'])
+  expect(texts({ traits: { ...traits, validates: null, rewrites_nxdomain: null } })).toEqual(['Not known'])
+})
+
 test('a healthy server has no findings', () => {
   expect(titles({})).toEqual([])
 })
 
 test.each<[Partial<ServerStatus>, string]>([
+  [{ upstreams: [{ ...resolver, traits: { ...traits, validates: false } }] }, 'No resolver validates DNSSEC.'],
+  [
+    { upstreams: [{ ...resolver, traits: { ...traits, rewrites_nxdomain: true } }] },
+    'The resolver 192.0.2.53:53 invents records of names that do not exist.',
+  ],
   [{ instances: [{ ...instance, roles: ['api', 'delivery'] }] }, 'No process checks monitors.'],
   [{ instances: [instance, { ...instance, version: '0.2.0' }] }, 'Instances run different versions: 0.1.0, 0.2.0.'],
   [{ instances: [{ ...instance, network: 'offline' }] }, 'Canary names do not resolve.'],

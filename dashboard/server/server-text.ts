@@ -24,6 +24,14 @@ export function serverFindings(status: ServerStatus): Finding[] {
     add('bad', 'Canary names do not resolve.', 'Check the network of the server and DNS_SERVERS.')
   if (checks.oldest_ms > LATE_MS)
     add('bad', 'Checks are late.', 'Check the resolvers and the database first. Then raise WORKERS or add a node.')
+  for (const { address, traits } of upstreams) {
+    if (traits?.rewrites_nxdomain)
+      add(
+        'bad',
+        `The resolver ${address} invents records of names that do not exist.`,
+        'Replace it in DNS_SERVERS: a deleted record looks as if it existed.',
+      )
+  }
   for (const { address, queries, failed } of upstreams) {
     if (queries >= 10 && failed / queries > 0.2)
       add(
@@ -32,6 +40,12 @@ export function serverFindings(status: ServerStatus): Finding[] {
         'Replace it in DNS_SERVERS, or lower DNS_PER_SECOND.',
       )
   }
+  if (upstreams.length > 0 && upstreams.every(({ traits }) => traits?.validates === false))
+    add(
+      'warn',
+      'No resolver validates DNSSEC.',
+      'Add one that validates to DNS_SERVERS, so that expired signatures are noticed.',
+    )
   if (deliveries.oldest_ms > 2 * LATE_MS)
     add('warn', 'Webhook requests are late.', 'Raise DELIVERY_CONCURRENCY or add a node.')
   if (alerts.oldest_ms > 2 * LATE_MS)
@@ -85,4 +99,18 @@ export function databaseGrowth(
 export function growthText({ octets, days }: { octets: number; days: number }): string {
   const size = octets < 0 ? `−${bytesText(-octets)}` : `+${bytesText(octets)}`
   return plural(days, `${size} in 1 day`, (number) => `${size} in ${number} days`)
+}
+
+type Resolver = ServerStatus['upstreams'][number]
+
+/** What a resolver was seen to do. `at`: when it was asked; null before that. */
+export function resolverBehavior({ traits, stale_at }: Pick<Resolver, 'traits' | 'stale_at'>) {
+  const lines: { text: string; isProblem: boolean }[] = []
+  const add = (text: string, isProblem: boolean) => lines.push({ text, isProblem })
+  if (traits?.validates !== undefined && traits.validates !== null)
+    add(traits.validates ? 'Validates DNSSEC' : 'Does not validate DNSSEC', false)
+  if (traits?.rewrites_nxdomain) add('Invents records of missing names', true)
+  if (stale_at !== null) add('Serves expired answers', false)
+  if (lines.length === 0) add(traits === null ? 'Not asked yet' : 'Not known', false)
+  return { lines, at: traits?.observed_at ?? null }
 }

@@ -236,6 +236,11 @@ export const PAGES: readonly PageToShow[] = [
   },
 ]
 
+const UNRELIABLE = {
+  traits: { validates: false, rewrites_nxdomain: true, observed_at: '2026-01-01T00:00:00.000Z' },
+  stale_at: '2026-01-01T00:00:00.000Z',
+}
+
 /** Changes the status to that of a server whose checker has stopped. */
 function degraded(status: ServerStatus): ServerStatus {
   const daysAgo = (days: number) => new Date(Date.parse(status.at) - days * 86_400_000).toISOString()
@@ -246,7 +251,13 @@ function degraded(status: ServerStatus): ServerStatus {
     ),
     checks: { due: 412, overdue: 390, oldest_ms: 754_000 },
     deliveries: { due_webhooks: 0, pending: 10_000, paused_webhooks: 3, oldest_ms: 0 },
-    upstreams: status.upstreams.map((upstream) => ({ ...upstream, queries: 1_000, failed: 420, set_aside: 1 })),
+    upstreams: status.upstreams.map((upstream) => ({
+      ...upstream,
+      queries: 1_000,
+      failed: 420,
+      set_aside: 1,
+      ...UNRELIABLE,
+    })),
     database: {
       ...status.database,
       sizes: Array.from({ length: 30 }, (_, index) => ({ at: daysAgo(30 - index), octets: 400_000 + 9_000 * index })),

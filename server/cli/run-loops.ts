@@ -8,6 +8,7 @@ import type { Role } from '../config/parse.ts'
 import { deleteOldCounts } from '../database/hourly-counts.ts'
 import { runEvery, type Signals } from '../database/worker-loop.ts'
 import type { Deps } from '../deps.ts'
+import { runResolverTraits } from '../dns/resolver-traits.ts'
 import { deleteOldEvents } from '../events/retention.ts'
 import { deleteOldJobs } from '../jobs/retention.ts'
 import { runJobWorker } from '../jobs/worker.ts'
@@ -63,7 +64,10 @@ export function runLoops(deps: Deps & { process: number }, roles: Config['roles'
   const { stop } = signals
   const loops: Promise<void>[] = []
   if (roles.has('checker'))
-    loops.push(runRounds(deps, signals), runQueuedChecks(deps, signals), runWaitWorker(deps, signals))
+    loops.push(
+      ...[runRounds(deps, signals), runQueuedChecks(deps, signals), runWaitWorker(deps, signals)],
+      runResolverTraits(deps, (address, traits) => deps.metrics.noteTraits(address, traits), stop),
+    )
   if (roles.has('delivery')) {
     const limits = { total: deps.config.deliveryConcurrency, perWebhook: deps.config.webhookConcurrency }
     loops.push(runDispatcher(deps, signals, limits), runMailWorker(deps, signals), runWebhookRetention(deps, stop))

@@ -148,7 +148,15 @@ test('the last minute of a resolver is forgotten after a minute', () => {
   metrics.query({ ...answered, ms: 8, rcode: null, outcome: { kind: 'timeout' } })
   const upstream = () => metrics.recent(elapsed).upstreams[0]
   let elapsed = 30_000
-  expect(upstream()).toEqual({ address: RESOLVER, queries: 2, failed: 1, average_ms: 6, set_aside: false })
+  expect(upstream()).toEqual({
+    address: RESOLVER,
+    queries: 2,
+    failed: 1,
+    average_ms: 6,
+    set_aside: false,
+    traits: null,
+    stale_at: null,
+  })
   elapsed = 60_000
   expect(upstream()).toMatchObject({ queries: 0, failed: 0, average_ms: null })
 })

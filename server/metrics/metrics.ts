@@ -19,13 +19,21 @@ export type QueryResult = {
   ms: number
 }
 
-/** `failed`: without a readable response. */
+/**
+ * What a resolver does, each null if it is not known. `validates`: its answer for the signed root zone has the AD bit, RFC 4035 section
+ * 3.2.3. `rewrites_nxdomain`: it has records of a name that does not exist. `observed_at`: UTC epoch milliseconds.
+ */
+export type ResolverTraits = { validates: boolean | null; rewrites_nxdomain: boolean | null; observed_at: number }
+
+/** `failed`: without a readable response. `stale_at`: when it last said that its answer had expired, in UTC epoch milliseconds. */
 export type RecentQueries = {
   address: string
   queries: number
   failed: number
   average_ms: number | null
   set_aside: boolean
+  traits: ResolverTraits | null
+  stale_at: number | null
 }
 
 const CHECK_OUTCOMES = [
@@ -75,6 +83,8 @@ export class Metrics {
   readonly #registry = new Registry()
   /** The queries of the last minute to each configured resolver. */
   readonly #upstreams: ReadonlyMap<string, Recent>
+  readonly #traits = new Map<string, ResolverTraits>()
+  readonly #staleAt = new Map<string, number>()
   readonly #recentLateness = new Recent()
   #dnsStatus: () => DnsStatus = () => ({ upstreams: [], canaries: undefined })
 
@@ -185,6 +195,15 @@ export class Metrics {
     this.#queryDuration.observe(ms, upstream)
   }
 
+  noteTraits(address: string, traits: ResolverTraits): void {
+    this.#traits.set(address, traits)
+  }
+
+  /** `at`: UTC epoch milliseconds. Name servers of zones are no resolvers. */
+  noteStale(address: string, at: number): void {
+    if (this.#upstreams.has(address)) this.#staleAt.set(address, at)
+  }
+
   readDnsStatus(status: () => DnsStatus): void {
     this.#dnsStatus = status
   }
@@ -271,7 +290,10 @@ export class Metrics {
       lateness: this.#recentLateness.read(elapsed),
       upstreams: [...this.#upstreams].map(([address, recent]) => {
         const { count, failed, averageMs } = recent.read(elapsed)
-        return { address, queries: count, failed, average_ms: averageMs, set_aside: (setAside.get(address) ?? 0) > 0 }
+        const set_aside = (setAside.get(address) ?? 0) > 0
+        const traits = this.#traits.get(address) ?? null
+        const stale_at = this.#staleAt.get(address) ?? null
+        return { address, queries: count, failed, average_ms: averageMs, set_aside, traits, stale_at }
       }),
     }
   }

@@ -15,7 +15,16 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const { db, clock } = world.deps
     const { id: organizationId } = await world.organization('First')
     const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
-    const upstream = { address: '192.0.2.53:53', queries: 10, failed: 2, average_ms: 4, set_aside: true }
+    const upstream = {
+      address: '192.0.2.53:53',
+      queries: 10,
+      failed: 2,
+      average_ms: 4,
+      set_aside: true,
+      traits: null,
+      stale_at: null,
+    }
+    const traits = { validates: true, rewrites_nxdomain: false, observed_at: clock.now() - 1_000 }
     const report = (queries: number): InstanceReport => ({
       version: '0.1.0',
       roles: ['checker'],
@@ -30,7 +39,10 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         ...row,
         pid: 2,
         seen_at: clock.now(),
-        report: JSON.stringify({ ...report(30), upstreams: [{ ...upstream, queries: 30, average_ms: 8 }] }),
+        report: JSON.stringify({
+          ...report(30),
+          upstreams: [{ ...upstream, queries: 30, average_ms: 8, traits, stale_at: clock.now() }],
+        }),
       },
       { ...row, pid: 3, seen_at: clock.now() - 9_000, report: null },
     ]
@@ -71,7 +83,13 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       [2, true, ['checker']],
       [1, true, ['checker']],
     ])
-    expect(body.upstreams).toEqual([{ address: '192.0.2.53:53', queries: 40, failed: 4, average_ms: 7, set_aside: 2 }])
+    const observed = {
+      traits: { ...traits, observed_at: new Date(traits.observed_at).toISOString() },
+      stale_at: new Date(rows[0]!.seen_at).toISOString(),
+    }
+    expect(body.upstreams).toEqual([
+      { address: '192.0.2.53:53', queries: 40, failed: 4, average_ms: 7, set_aside: 2, ...observed },
+    ])
     expect(body.alerts).toEqual({ due: 1, oldest_ms: Date.parse(body.at) - due.due_at })
     expect(body.backup).toMatchObject({ error: null, octets: 5 })
     expect(body.database).toMatchObject({ engine, octets: expect.any(Number) })

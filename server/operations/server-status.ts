@@ -64,16 +64,24 @@ function toInstance(instance: Instance, now: number): ServerStatus['instances'][
   }
 }
 
+const NO_QUERIES = { queries: 0, failed: 0, average_ms: null, set_aside: 0, ms: 0, traits: null, stale_at: null }
+
 /** Sums the reports of the instances, each of which has its own DNS_SERVERS. */
 function upstreamsOf(instances: readonly Instance[]): ServerStatus['upstreams'] {
   const byAddress = new Map<string, ServerStatus['upstreams'][number] & { ms: number }>()
   for (const { report } of instances) {
-    for (const { address, queries, failed, average_ms, set_aside } of report?.upstreams ?? []) {
-      const sum = byAddress.get(address) ?? { address, queries: 0, failed: 0, average_ms: null, set_aside: 0, ms: 0 }
+    for (const { address, queries, failed, average_ms, set_aside, traits, stale_at } of report?.upstreams ?? []) {
+      const sum = byAddress.get(address) ?? { address, ...NO_QUERIES }
       sum.queries += queries
       sum.failed += failed
       sum.ms += queries * (average_ms ?? 0)
       sum.set_aside += set_aside ? 1 : 0
+      // Other machines may have another resolver at this address. The newest report counts.
+      const observedAt = traits && toIso(traits.observed_at)
+      if (observedAt && observedAt > (sum.traits?.observed_at ?? ''))
+        sum.traits = { ...traits, observed_at: observedAt }
+      const staleAt = toIsoOrNull(stale_at ?? null)
+      if (staleAt && staleAt > (sum.stale_at ?? '')) sum.stale_at = staleAt
       byAddress.set(address, sum)
     }
   }
