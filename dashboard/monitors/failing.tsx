@@ -35,7 +35,11 @@ export function FailingNote({ failing: { awaited, never_valid } }: { failing: Fa
       {never_valid > 0 && (
         <>
           A monitor that was never valid opens no incident. Correct its record or its expected values, or let{' '}
-          <Link to="/alerts" search={{ tab: 'rules' }} className="rounded-sm text-accent-ink hover:underline">
+          <Link
+            to="/alerts"
+            search={{ tab: 'rules' }}
+            className="rounded-sm text-accent-ink underline underline-offset-2"
+          >
             a rule
           </Link>{' '}
           include monitors that have never been valid.{' '}
