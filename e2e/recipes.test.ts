@@ -1,13 +1,37 @@
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { migratedDatabaseUrl } from '../server/testing/database.ts'
+import { startReceiver } from '../server/testing/receiver.ts'
 import { PROJECT, run, type Settings, startServer } from '../server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY } from '../server/testing/test-server.ts'
 
 /** What the test changes is copied, the rest linked. */
 const COPIED = ['contract', 'server', 'scripts', 'package.json']
+
+type Block = { kind: string; file: string; lines: string[] }
+
+/** The code blocks of a recipe that name a file: a `diff` changes it, another one is the whole of a new file. */
+function blocksOf(recipe: string): Block[] {
+  const text = readFileSync(join(PROJECT, 'docs/recipes', recipe), 'utf8')
+  const blocks = [...text.matchAll(/^```(\w+) (\S+)\n(.*?)^```$/gms)]
+  return blocks.map(([, kind, file, content]) => ({
+    kind: kind!,
+    file: file!,
+    lines: content!.split('\n').slice(0, -1),
+  }))
+}
 
 /** A copy of the project whose sources a test may change. Deleted afterwards. */
 function givenCopy() {
@@ -23,34 +47,40 @@ function givenCopy() {
   }
   return {
     folder,
-    edit(file: string, before: string, after: string): void {
-      const path = join(folder, file)
-      const text = readFileSync(path, 'utf8')
-      if (text.split(before).length !== 2) throw new Error(`${file} has not exactly one ${before}`)
-      writeFileSync(
-        path,
-        text.replace(before, () => after),
-      )
+    /** Applies the changes of a recipe, letter by letter. */
+    follow(recipe: string): void {
+      const blocks = blocksOf(recipe)
+      expect([recipe, blocks.length]).not.toEqual([recipe, 0])
+      for (const { kind, file, lines } of blocks) {
+        const path = join(folder, file)
+        if (kind !== 'diff') {
+          mkdirSync(dirname(path), { recursive: true })
+          writeFileSync(path, `${lines.join('\n')}\n`, { flag: 'wx' })
+          continue
+        }
+        const textOf = (kept: string[]) => kept.map((line) => line.slice(1)).join('\n')
+        const before = `\n${textOf(lines.filter((line) => line[0] !== '+'))}\n`
+        const after = `\n${textOf(lines.filter((line) => line[0] !== '-'))}\n`
+        const text = `\n${readFileSync(path, 'utf8')}`
+        if (text.split(before).length !== 2) throw new Error(`${recipe}: ${file} has not exactly one${before}`)
+        writeFileSync(path, text.replace(before, () => after).slice(1))
+      }
     },
   }
 }
 
 const ORDERS = ['created', 'name', 'domain', 'subdomain', 'record_type', 'state', 'incidence_count']
+const TOKEN = 't'.repeat(16)
+
+const RECIPES = ['list-filter', 'metric', 'channel', 'endpoint', 'record-type'].map((name) =>
+  name === 'endpoint' ? 'add-an-endpoint.md' : `add-a-${name}.md`,
+)
 
 test.each(['sqlite', 'postgres'] as const)(
-  'docs/recipes/add-a-list-filter.md on %s: steps 1 and 2 add a filter that works in every order',
+  'on %s, the examples of the recipes work when they are followed by the letter, one after the other',
   async (engine) => {
-    const { folder, edit } = givenCopy()
-    // Step 1: the parameter.
-    const list = 'contract/monitor-list.ts'
-    edit(list, 'import { Include, STATES }', 'import { Include, NOTIFY, STATES }')
-    const parameter = "notify: Type.Optional(Type.Enum(NOTIFY, { description: 'Only monitors that notify then.' })),"
-    edit(list, 'export const monitorFilters = {', `export const monitorFilters = {\n  ${parameter}`)
-    // Step 2: an entry of Equalities. The column has no index.
-    const filter = 'server/monitors/filter.ts'
-    edit(filter, "| 'external_id',", "| 'external_id' | 'notify',")
-    edit(filter, 'search, value, ...names } = query', 'search, value, notify, ...names } = query')
-    edit(filter, '  const words = search', '  if (notify !== undefined) equals.notify = notify\n  const words = search')
+    const { folder, follow } = givenCopy()
+    for (const recipe of engine === 'sqlite' ? RECIPES : ['add-a-list-filter.md']) follow(recipe)
 
     const { url: databaseUrl, drop } = await migratedDatabaseUrl(engine)
     onTestFinished(drop)
@@ -60,6 +90,10 @@ test.each(['sqlite', 'postgres'] as const)(
       WORKERS: '0',
       ROLES: 'api',
       SECRET: 's'.repeat(32),
+      METRICS_TOKEN: TOKEN,
+      WRITE_LIMIT: '0',
+      READ_LIMIT: '0',
+      WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
     }
     const server = await startServer({ ...ADMIN, ...settings }, { cwd: folder })
     onTestFinished(() => server.kill())
@@ -87,6 +121,24 @@ test.each(['sqlite', 'postgres'] as const)(
     expect((await call('/monitors?notify=on_success&state=UNSET&group=default')).body.data).toHaveLength(1)
     expect((await call('/monitors/counts?notify=on_success')).body.active).toBe(1)
     expect((await call('/monitors?notify=never')).body.errors).toHaveProperty('notify')
+    if (engine === 'postgres') return
+
+    const smimea = { full_domain: 'a._smimecert.example', record_type: 'SMIMEA', expected_value: '3 0 0 0C72AC70' }
+    const created = await call('/monitors', smimea)
+    expect(created).toMatchObject({ status: 201, body: { expected_value: ['3 0 0 0c72ac70'] } })
+    const path = `/monitors/${created.body.id}`
+    expect((await call(`${path}/age`)).body).toEqual({ milliseconds: expect.any(Number) })
+    expect((await call('/monitors/mon_1/age')).status).toBe(404)
+    expect((await call(`${path}/check`, {})).status).toBe(202)
+    const metrics = await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })
+    expect(await metrics.text()).toMatch(/^zonewatch_manual_checks_total\S* 1$/m)
+
+    const receiver = await startReceiver()
+    onTestFinished(() => receiver.close())
+    const channel = { name: 'Chat', type: 'example_chat', settings: { url: `${receiver.url}/room` } }
+    const { body } = await call('/channels', channel)
+    expect((await call(`/channels/${body.id}/test`, {})).body).toMatchObject({ status: 'SENT' })
+    expect(JSON.parse(receiver.received[0]!.body.toString()).message).toContain('test')
   },
 )
 
@@ -98,14 +150,8 @@ const commandsOf = (recipe: string) =>
 
 test('docs/recipes/add-a-setting.md: a field with a read is a setting, with its row in the documentation', async () => {
   const recipe = 'docs/recipes/add-a-setting.md'
-  const { folder, edit } = givenCopy()
-  // Step 1: one field with a read.
-  edit(
-    'server/config/operations.ts',
-    '    jobStoredBytes: read(',
-    `    exampleLimit: read('EXAMPLE_LIMIT', '7', 'what the recipe limits', (text) => parseInteger(text, 1, 10)),
-    jobStoredBytes: read(`,
-  )
+  const { folder, follow } = givenCopy()
+  follow('add-a-setting.md')
   const inCopy =
     (...args: string[]) =>
     (settings: Settings) =>
