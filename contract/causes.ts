@@ -24,7 +24,7 @@ const template = <const P extends keyof CauseParams>(
 export const CAUSES = {
   answers_instead: template('MISMATCH of one monitor.', ['name', 'record_type', 'observed', 'expected'], (params) => {
     // Not "the A record of": with a CNAME, the A record belongs to another name.
-    return `${params.name} (${params.record_type}) answers ${joinWithAnd(params.observed)} instead of ${joinWithAnd(params.expected)}.`
+    return `${params.name} (${params.record_type}) answers ${comparisonText(params)}.`
   }),
   answers_unexpected: template(
     'MISMATCH of one monitor whose expected values are too long to show.',
@@ -42,8 +42,7 @@ export const CAUSES = {
   records_answer_instead: template(
     'MISMATCH of several monitors.',
     ['count', 'domain', 'observed', 'expected'],
-    ({ count, domain, observed, expected }) =>
-      `${count} records of ${domain} answer ${joinWithAnd(observed)} instead of ${joinWithAnd(expected)}.`,
+    ({ count, domain, ...values }) => `${count} records of ${domain} answer ${comparisonText(values)}.`,
   ),
   records_answer_unexpected: template(
     'MISMATCH of several monitors that expect different values.',
@@ -89,6 +88,15 @@ export type CauseReason = { code: CauseCode | VerdictReason['code']; params: obj
 export function causeReason(code: CauseCode, values: CauseParams): CauseReason {
   const { params, text } = CAUSES[code] as Template<keyof CauseParams>
   return { code, params: Object.fromEntries(params.map((name) => [name, values[name]])), text: text(values) }
+}
+
+/** The same difference in the same words as in the reason of a check. */
+function comparisonText({ observed, expected }: Pick<CauseParams, 'observed' | 'expected'>): string {
+  const unexpected = observed.filter((value) => !expected.includes(value))
+  const missing = expected.filter((value) => !observed.includes(value))
+  if (missing.length === 0) return `${joinWithAnd(observed)}; not expected: ${joinWithAnd(unexpected)}`
+  if (unexpected.length === 0) return `${joinWithAnd(observed)} without the expected ${joinWithAnd(missing)}`
+  return `${joinWithAnd(unexpected)} instead of ${joinWithAnd(missing)}`
 }
 
 function joinWithAnd(values: readonly string[]): string {

@@ -77,6 +77,12 @@ export const MonitorQuery = StrictObject(
   { ...pageQuery('MonitorOrder', MONITOR_ORDERS), ...monitorFilters, include: Include },
   withMetadataFilters,
 )
+const { incident: _, ...otherFilters } = monitorFilters
+/** `GET /incidents/{incident}/monitors` names the incident in its path. */
+export const IncidentMonitorQuery = StrictObject(
+  { ...pageQuery('MonitorOrder', MONITOR_ORDERS), ...otherFilters, include: Include },
+  withMetadataFilters,
+)
 /** Counts stop here. */
 export const MAX_COUNTED = 5_000
 export const MonitorCounts = StrictObject(

@@ -12,25 +12,24 @@ import { SEEN_FIELDS } from './monitor-queries.ts'
 export type Action = {
   doing: string
   done: string
-  on: (id: string) => Promise<unknown>
-  /** For one monitor that the user sees. `ifMatch`: its ETag. */
-  onOne?: (id: string, ifMatch: string) => Promise<unknown>
+  /** `seen`: the ETag of the version that the user sees. Throws if there is another one. */
+  on: (id: string, seen: () => Promise<string>) => Promise<unknown>
 }
 
-const post = (verb: string) => (id: string) => api.post(`/monitors/${id}/${verb}`)
-const patchOne = (change: object) => (id: string, ifMatch: string) =>
-  api.patchIfMatch(`/monitors/${id}`, change, ifMatch)
-const patch = (change: object) => (id: string) => api.patch(`/monitors/${id}`, change)
+const patch = (change: object) => async (id: string, seen: () => Promise<string>) =>
+  api.patchIfMatch(`/monitors/${id}`, change, await seen())
 
 export const ACTIONS = {
-  check: { doing: 'Checking', done: 'queued for a check', on: post('check') },
-  enable: { doing: 'Enabling', done: 'enabled', on: post('enable'), onOne: patchOne({ is_active: true }) },
-  disable: { doing: 'Disabling', done: 'disabled', on: post('disable'), onOne: patchOne({ is_active: false }) },
+  check: { doing: 'Checking', done: 'queued for a check', on: (id) => api.post(`/monitors/${id}/check`) },
+  enable: { doing: 'Enabling', done: 'enabled', on: patch({ is_active: true }) },
+  disable: { doing: 'Disabling', done: 'disabled', on: patch({ is_active: false }) },
   delete: {
     doing: 'Deleting',
     done: 'deleted',
-    on: (id) => api.delete(`/monitors/${id}`).catch(ignoreNotFound),
-    onOne: (id, ifMatch) => api.deleteIfMatch(`/monitors/${id}`, ifMatch),
+    on: (id, seen) =>
+      seen()
+        .then((ifMatch) => api.deleteIfMatch(`/monitors/${id}`, ifMatch))
+        .catch(ignoreNotFound),
   },
 } satisfies Record<string, Action>
 
@@ -70,15 +69,7 @@ export function useRun(onDone: (ended: RunResult) => void) {
     const show = (progress: Progress<MonitorResponse>, isEnded: boolean) => setRun({ act, total, progress, isEnded })
     show({ done: 0, failures: [] }, false)
     const progress = await runEach(monitors, {
-      act: async (monitor) => {
-        if (total > 1 || !act.onOne) return await act.on(monitor.id)
-        try {
-          return await act.onOne(monitor.id, await unchanged(`/monitors/${monitor.id}`, monitor, SEEN_FIELDS))
-        } catch (problem) {
-          if (act !== ACTIONS.delete) throw problem
-          ignoreNotFound(problem)
-        }
-      },
+      act: (monitor) => act.on(monitor.id, () => unchanged(`/monitors/${monitor.id}`, monitor, SEEN_FIELDS)),
       onProgress: (now) => show(now, false),
       signal: stop.signal,
       wait: (ms) => pause(ms, stop.signal),

@@ -104,6 +104,8 @@ onBothEngines('incidents', (_fresh, engine) => {
     const counts = (await world.call(`/monitors/counts?incident=${id}`)).body
     expect(counts).toMatchObject({ states: { MISMATCH: 1, VALID: 1 }, active: 2, is_partial: false })
     expect((await world.call('/incidents/inc_1/monitors')).status).toBe(404)
+    const twice = await world.call(`${path}?incident=inc_1`)
+    expect([twice.status, Object.keys(twice.body.errors)]).toEqual([400, ['incident']])
   })
 
   test('many are acknowledged at once, with an entry in the timeline and the audit log of each that was open', async () => {

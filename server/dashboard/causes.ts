@@ -57,7 +57,9 @@ export async function findCauses(
 
 const keyOf = ({ state, domain }: Pick<FailingGroup, 'state' | 'domain'>) => `${state} ${domain}`
 /** The states in which the reason of the check says more than the state. */
-const HAS_CHECK_REASON: ReadonlySet<MonitorState> = new Set(['INVALID', 'BAD_SETUP', 'NOT_FOUND', 'NO_DATA'])
+const HAS_CHECK_REASON: ReadonlySet<MonitorState> = new Set([
+  ...(['MISMATCH', 'INVALID', 'BAD_SETUP', 'NOT_FOUND', 'NO_DATA'] as const),
+])
 
 /** Groups with recent events that are too small to be among the largest. */
 async function recentGroups(
@@ -146,6 +148,7 @@ export function causeReasonOf(input: CauseInput): CauseReason {
   const params = { name: owner, record_type: recordType, count, domain, observed: current, expected }
   switch (state) {
     case 'MISMATCH':
+      if (input.reason) return input.reason
       if (!isShort(current)) return causeReason(one ? 'answers_differ' : 'records_differ', params)
       if (!isShort(expected)) return causeReason(one ? 'answers_unexpected' : 'records_answer_unexpected', params)
       return causeReason(one ? 'answers_instead' : 'records_answer_instead', params)

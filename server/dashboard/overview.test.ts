@@ -168,6 +168,9 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
       { full_domain: 'b.example.com', ...wrong, minutesAgo: 12 },
       { full_domain: 'c.example.com', ...wrong, minutesAgo: 3 },
       { full_domain: 'd.example.com', state: 'MISMATCH', current: ['203.0.113.9'], minutesAgo: 2 },
+      { full_domain: 'a.example.edu', state: 'MISMATCH', current: ['192.0.2.1', '192.0.2.2'], minutesAgo: 20 },
+      { full_domain: 'b.example.edu', state: 'MISMATCH', current: ['192.0.2.1', '192.0.2.2'], minutesAgo: 20 },
+      { full_domain: 'www.example.info', state: 'MISMATCH', current: ['192.0.2.9'], minutesAgo: 30, reason: OTHER },
       { full_domain: 'e.example.com', state: 'TIMEOUT', minutesAgo: 5 },
       { full_domain: 'a.example.net', state: 'NOT_FOUND', current: [], minutesAgo: 1 },
       { full_domain: 'b.example.net', state: 'NOT_FOUND', current: [], minutesAgo: 1 },
@@ -179,20 +182,22 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     expect(attention.map(({ reason, count }: Cause) => [count, reason.text])).toEqual([
       [3, '3 records of example.com answer 198.51.100.7 instead of 192.0.2.1.'],
       [2, '2 names of example.net do not exist (NXDOMAIN).'],
+      [2, '2 records of example.edu answer 192.0.2.1 and 192.0.2.2; not expected: 192.0.2.2.'],
       [1, 'd.example.com (A) answers 203.0.113.9 instead of 192.0.2.1.'],
       [1, 'No name server answers for the A record of e.example.com.'],
       [1, BROKEN_ALIAS],
+      [1, OTHER],
       [1, 'example.org cannot be resolved: the query failed (SERVFAIL).'],
     ])
     expect(attention[0]).toMatchObject({ state: 'MISMATCH', domain: 'example.com' })
     const params = { count: 3, domain: 'example.com', observed: ['198.51.100.7'], expected: ['192.0.2.1'] }
     expect(attention[0].reason).toMatchObject({ code: 'records_answer_instead', params })
-    expect(attention[5].reason).toMatchObject({ code: 'unclassified' })
+    expect(attention[7].reason).toMatchObject({ code: 'unclassified' })
     expect(new Set(attention[0].monitors.map(({ id }: { id: string }) => id))).toEqual(new Set(ids.slice(0, 3)))
     expect(attention[0].monitors[0]).toMatchObject({ record_type: 'A', name: 'c.example.com' })
     const since = Date.parse(attention[0].since)
     expect(Math.abs(world.deps.clock.now() - 12 * MINUTE - since)).toBeLessThan(MINUTE)
-    expect([attention[5].since, more]).toEqual([null, 0])
+    expect([attention[7].since, more]).toEqual([null, 0])
   })
 
   test.each([25, 205])(
@@ -378,5 +383,6 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
   })
 })
 
+const OTHER = 'www.example.info answers 192.0.2.9 instead of 192.0.2.1.'
 const BROKEN_ALIAS = 'support.example.com points to gone.example (CNAME), which does not exist (NXDOMAIN).'
 const INVALID = { state: 'INVALID', reason: 'example.org cannot be resolved: the query failed (SERVFAIL).' } as const

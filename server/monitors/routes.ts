@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { firstExample, PageOf } from '#contract/common.ts'
-import { CountsQuery, MonitorCounts, MonitorQuery } from '#contract/monitor-list.ts'
+import { CountsQuery, IncidentMonitorQuery, MonitorCounts, MonitorQuery } from '#contract/monitor-list.ts'
 import {
   GroupMonitorsChange,
   Include,
@@ -129,7 +129,7 @@ export function monitorRoutes(deps: Deps): Routes {
             'The monitors that failed in the incident, also those that have recovered. Deleted monitors are left out.',
           tags: ['Alerts'],
           params: Params('incident'),
-          querystring: MonitorQuery,
+          querystring: IncidentMonitorQuery,
           response: Responses(200, MonitorPage),
         },
       },
