@@ -135,7 +135,7 @@ test.each(['sqlite', 'postgres'] as const)(
 
     const receiver = await startReceiver()
     onTestFinished(() => receiver.close())
-    const channel = { name: 'Chat', type: 'example_chat', settings: { url: `${receiver.url}/room` } }
+    const channel = { name: 'Chat', type: 'example_chat', settings: { url: `${receiver.url}/chat` } }
     const { body } = await call('/channels', channel)
     expect((await call(`/channels/${body.id}/test`, {})).body).toMatchObject({ status: 'SENT' })
     expect(JSON.parse(receiver.received[0]!.body.toString()).message).toContain('test')

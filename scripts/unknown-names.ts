@@ -19,7 +19,9 @@ export function findUnknownNames(
   sources: readonly File[],
   others: readonly File[],
 ): string[] {
-  const paths = [...documents, ...sources, ...others].map(({ path }) => path)
+  // The new files of an example: a recipe names them at their code blocks.
+  const examples = documents.flatMap(({ text }) => [...text.matchAll(/^```ts (\S+)$/gm)].map(([, path]) => path!))
+  const paths = [...[...documents, ...sources, ...others].map(({ path }) => path), ...examples]
   const code = [...sources.map(({ text }) => text.replace(COMMENT, '')), ...others.map(({ text }) => text)]
   const identifiers = new Set(code.flatMap((text) => text.match(/[A-Za-z_]\w*/g) ?? []))
   const exists = (name: string) =>
