@@ -34,7 +34,7 @@ export function createValidator(network: Network, clock: VirtualClock, parentIps
   }
 
   return {
-    async validate({ name, type }, view, server, signal) {
+    async validate({ name, type }, view, server, { signal }) {
       // No other zone of a world has DS records.
       if (view.zone !== ZONE) return { kind: 'unsigned' }
       const ip = view.nameServers[server]?.ips?.[0]

@@ -1,5 +1,6 @@
 import type { Warning } from '#contract/warnings.ts'
 import type { ServerVerdict } from '../dns/dnssec/server-validator.ts'
+import type { ValidationCall } from '../dns/dnssec-validator.ts'
 import type { Question } from '../dns/outcome.ts'
 import type { ZoneView } from '../dns/resolver/zone-view.ts'
 import { truncate } from '../text.ts'
@@ -26,13 +27,16 @@ export function isAboutDnssec(step: Step): boolean {
 export async function findDnssecEvidence(
   check: CheckSoFar,
   { authoritativeClient, serverValidator }: CheckDeps,
-  signal: AbortSignal,
+  call: ValidationCall,
 ): Promise<Warning[]> {
   const { owner, recordType, resolution } = check.recorded
   if (!authoritativeClient || !serverValidator || resolution === 'resolvers' || check.recorded.hasOwnView) return []
   const zones = new Map<string, { view: ZoneView; name: string }>()
   for (const name of [owner, ...chainTargets(check)]) {
-    const view = await authoritativeClient.zoneView({ name, type: recordType.queryType }, { fresh: true, signal })
+    const view = await authoritativeClient.zoneView(
+      { name, type: recordType.queryType },
+      { fresh: true, signal: call.signal },
+    )
     if (view && !view.isUnknown && !view.isDenied && !zones.has(view.zone)) zones.set(view.zone, { view, name })
     if (zones.size === MAX_ZONES) break
   }
@@ -41,7 +45,7 @@ export async function findDnssecEvidence(
       const question: Question = { name, type: recordType.queryType }
       const servers = view.nameServers.slice(0, MAX_SERVERS)
       const verdicts = await Promise.all(
-        servers.map((_, number) => serverValidator.validate(question, view, number, signal)),
+        servers.map((_, number) => serverValidator.validate(question, view, number, call)),
       )
       return toWarnings(
         verdicts,

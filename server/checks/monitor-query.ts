@@ -41,16 +41,16 @@ function queryFirstCname(owner: string): MonitorQuery {
 export function forOrganization<T extends { dns: DnsClient; authoritativeClient?: AuthoritativeClient | undefined }>(
   deps: T,
   group: string,
-): T {
+): T & { group: string } {
   const { dns, authoritativeClient: client } = deps
   const ofGroup: DnsClient = { ...dns, query: (question, options) => dns.query(question, { ...options, group }) }
-  if (!client) return { ...deps, dns: ofGroup }
+  if (!client) return { ...deps, dns: ofGroup, group }
   const authoritativeClient: AuthoritativeClient = {
     ...client,
     query: (question, options) => client.query(question, { ...options, group }),
     zoneView: (question, options) => client.zoneView(question, { ...options, group }),
   }
-  return { ...deps, dns: ofGroup, authoritativeClient }
+  return { ...deps, dns: ofGroup, authoritativeClient, group }
 }
 
 /** For a whole chain, however many links it has. */

@@ -6,7 +6,8 @@ import type { Clock } from '../clock.ts'
 import type { Claim, Lease } from '../database/lease-queue.ts'
 import type { DnsClient } from '../dns/client.ts'
 import type { ServerValidator } from '../dns/dnssec/server-validator.ts'
-import type { DnssecValidator, Validity } from '../dns/dnssec-validator.ts'
+import { newCheckWork } from '../dns/dnssec/signatures.ts'
+import type { DnssecValidator, ValidationCall, Validity } from '../dns/dnssec-validator.ts'
 import type { NetworkCheck } from '../dns/network-check.ts'
 import { isUsable, type Outcome, type Question, type Reply } from '../dns/outcome.ts'
 import type {
@@ -47,6 +48,8 @@ export type CheckDeps = {
   networkCheck?: NetworkCheck | undefined
   validator?: DnssecValidator | undefined
   serverValidator?: ServerValidator | undefined
+  /** Of the organization, for queries that wait for a server. `forOrganization` sets it. */
+  group?: string
 }
 
 /**
@@ -256,6 +259,7 @@ async function confirm(
     authoritativeClient: authoritativeClient && withOptions(authoritativeClient, { budget }),
     validator: deps.validator && withBudget(deps.validator, budget),
   }
+  const call: ValidationCall = { signal, work: newCheckWork(), group: deps.group }
   const capabilities = {
     resolvers: dns.servers,
     hasAuthoritativeClient: authoritativeClient !== undefined,
@@ -268,7 +272,7 @@ async function confirm(
     const waitMs = (query.notBefore ?? 0) - clock.elapsed()
     if (waitMs > 0) await clock.sleep(waitMs, signal)
     signal.throwIfAborted()
-    const result = await send(query, { recorded, monitorQuery, observations }, bounded, signal)
+    const result = await send(query, { recorded, monitorQuery, observations }, bounded, call)
     return { query, ...result, ...instant() }
   }
   for (;;) {
@@ -277,7 +281,7 @@ async function confirm(
     if (step.kind === 'unchanged') return step
     if (step.kind !== 'query') {
       const outcome = step.kind === 'verdict' ? step.outcome : undefined
-      const evidence = isAboutDnssec(step) ? await findDnssecEvidence(soFar, deps, signal) : []
+      const evidence = isAboutDnssec(step) ? await findDnssecEvidence(soFar, deps, call) : []
       return { ...step, observations, warnings: [...warningsOf(soFar, outcome, step.confirmation), ...evidence] }
     }
     observations.push(...(await Promise.all(step.queries.map(observe))))
@@ -299,8 +303,9 @@ async function send(
   query: Query,
   { recorded, monitorQuery, observations }: Sending,
   { dns, authoritativeClient, networkCheck, validator }: CheckDeps,
-  signal: AbortSignal,
+  call: ValidationCall,
 ): Promise<QueryResult> {
+  const { signal } = call
   switch (query.purpose) {
     case 'first':
       return { reply: await monitorQuery(dns, { signal }) }
@@ -342,7 +347,7 @@ async function send(
     }
     case 'validity': {
       const { view } = observations.find((observation) => 'view' in observation)!
-      return { validity: await validator!.validate(questionOf(recorded), view!, query.server, signal) }
+      return { validity: await validator!.validate(questionOf(recorded), view!, query.server, call) }
     }
     case 'zone_ns':
       return { nsReply: await authoritativeClient!.query({ name: query.name, type: 'NS' }, { signal }) }
@@ -367,10 +372,10 @@ const QUERIES_PER_VALIDATION = 2
 
 function withBudget(validator: DnssecValidator, budget: QueryBudget): DnssecValidator {
   return {
-    async validate(question, view, server, signal) {
+    async validate(question, view, server, call) {
       if (budget.leftFor(view.zone) < QUERIES_PER_VALIDATION) return { kind: 'unknown' }
       budget.spend(view.zone, QUERIES_PER_VALIDATION)
-      return await validator.validate(question, view, server, signal)
+      return await validator.validate(question, view, server, call)
     },
   }
 }

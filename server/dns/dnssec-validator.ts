@@ -1,3 +1,4 @@
+import type { Work } from './dnssec/dnssec-verdict.ts'
 import type { ExtendedError, Question } from './outcome.ts'
 import type { ZoneView } from './resolver/zone-view.ts'
 
@@ -16,5 +17,8 @@ export type Validity =
  */
 export type DnssecValidator = {
   /** `server`: n for the n-th name server of the view. */
-  validate(question: Question, view: ZoneView, server: number, signal: AbortSignal): Promise<Validity>
+  validate(question: Question, view: ZoneView, server: number, call: ValidationCall): Promise<Validity>
 }
+
+/** `work`: of the check, shared by its validations. `group`: of the organization, whose queries take turns with those of others. */
+export type ValidationCall = { signal: AbortSignal; work?: Work | undefined; group?: string | undefined }

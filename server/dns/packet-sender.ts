@@ -12,7 +12,13 @@ export type PacketSender = {
   sendPacket(query: Buffer, server: ServerAddress, options: SendOptions): Promise<Buffer | undefined>
 }
 
-export type SendOptions = { transport: 'udp' | 'tcp'; timeoutMs: number; signal?: AbortSignal | undefined }
+/** `group`: of the organization for which it is sent: packets that wait for a server take turns by group. */
+export type SendOptions = {
+  transport: 'udp' | 'tcp'
+  timeoutMs: number
+  signal?: AbortSignal | undefined
+  group?: string | undefined
+}
 
 const MAX_WAIT_MS = 5_000
 
@@ -21,10 +27,10 @@ export async function sendPacket(
   { clock, deadlines }: { clock: Clock; deadlines: Deadlines },
   { rateLimiter, semaphore, udp, tcp }: Upstream,
   query: Buffer,
-  { transport, timeoutMs, signal }: SendOptions,
+  { transport, timeoutMs, signal, group }: SendOptions,
 ): Promise<Buffer | undefined> {
-  await rateLimiter.wait(MAX_WAIT_MS, signal)
-  await semaphore.acquire(signal)
+  await rateLimiter.wait(MAX_WAIT_MS, signal, group)
+  await semaphore.acquire(signal, group)
   try {
     return await exchangePacket(clock, deadlines, transport === 'udp' ? udp.send : tcp, query, timeoutMs, signal)
   } finally {

@@ -80,8 +80,8 @@ async function givenTree(signed: Partial<Signed>) {
   return {
     root: tree.root,
     parent,
-    verdict: () => validator.validate(www, view!, 0, signal),
-    validity: () => validatorForRules(validator)!.validate(www, view!, 0, signal),
+    verdict: () => validator.validate(www, view!, 0, { signal }),
+    validity: () => validatorForRules(validator)!.validate(www, view!, 0, { signal }),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { DnssecCause, UnknownReason, UnsignedReason } from '#contract/dnssec.ts'
 import type { Clock } from '../../clock.ts'
+import type { ValidationCall } from '../dnssec-validator.ts'
 import type { ServerAddress } from '../outcome.ts'
 import type { PacketSender } from '../packet-sender.ts'
 import type { AuthoritativeClient, AuthoritativeReply } from '../resolver/authoritative-client.ts'
@@ -25,7 +26,7 @@ export type ChainOfTrust = {
   /** Otherwise the DS records of each zone are taken as given. */
   hasTrustAnchors: boolean
   /** `number`: begins with the n-th server of the parent zone. `isFresh`: nothing of the zones above is used from before. */
-  find(zone: string, number: number, isFresh: boolean, signal: AbortSignal): Promise<Trust>
+  find(zone: string, number: number, isFresh: boolean, call: ValidationCall): Promise<Trust>
 }
 
 type Given = {
@@ -59,31 +60,37 @@ export function createChainOfTrust({
   anchors,
 }: Given & { anchors: readonly Ds[] }): ChainOfTrust {
   if (anchors.length === 0) return { hasTrustAnchors: false, find: trustDsAsGiven({ authoritativeClient, clock }) }
-  const ask = (server: ServerAddress, name: string, type: number, signal: AbortSignal) =>
-    querySigned(sender, server, { name, type }, { timeoutMs, signal })
+  const ask = (server: ServerAddress, name: string, type: number, { signal, group }: ValidationCall) =>
+    querySigned(sender, server, { name, type }, { timeoutMs, signal, group })
   const trusts = createCache<Trust>(clock)
   const keys = createCache<Buffer>(clock)
 
   /** `maxAgeMs`: of what is known of the zone. */
-  async function find(zone: string, number: number, maxAgeMs: Ages, cuts: number, signal: AbortSignal): Promise<Trust> {
+  async function find(
+    zone: string,
+    number: number,
+    maxAgeMs: Ages,
+    cuts: number,
+    call: ValidationCall,
+  ): Promise<Trust> {
     if (zone === '') return { kind: 'secure', ds: anchors }
     if (cuts > MAX_CUTS) return TOO_MANY_CUTS
     const key = `${number} ${zone}`
     const known = trusts.find(key, maxAgeMs.zone)
     if (known) return known
-    const trust = await learn(zone, number, maxAgeMs, cuts, signal)
+    const trust = await learn(zone, number, maxAgeMs, cuts, call)
     if (trust.kind !== 'unknown') trusts.add(key, trust)
     return trust
   }
 
-  async function learn(zone: string, number: number, { above: aboveMs }: Ages, cuts: number, signal: AbortSignal) {
-    const reply = await queryDs(authoritativeClient, clock, zone, number, cuts === 0, signal)
+  async function learn(zone: string, number: number, { above: aboveMs }: Ages, cuts: number, call: ValidationCall) {
+    const reply = await queryDs(authoritativeClient, clock, zone, number, cuts === 0, call)
     const server = reply && serverOf(reply)
     if (!server || !isBelow(zone, reply.zone)) return NO_ANSWER_ABOVE
     const verifyWith = async (ms: number): Promise<Trust> => {
-      const above = await find(reply.zone, 0, { zone: ms, above: ms }, cuts + 1, signal)
+      const above = await find(reply.zone, 0, { zone: ms, above: ms }, cuts + 1, call)
       if (above.kind === 'unsigned') return { kind: 'unsigned', reason: 'no_ds_above' }
-      return above.kind === 'secure' ? await verify(zone, reply, server, above.ds, ms, signal) : above
+      return above.kind === 'secure' ? await verify(zone, reply, server, above.ds, ms, call) : above
     }
     const trust = await verifyWith(aboveMs)
     // What is known of the zones above may be old.
@@ -96,15 +103,16 @@ export function createChainOfTrust({
     server: ServerAddress,
     ds: readonly Ds[],
     maxAgeMs: number,
-    signal: AbortSignal,
+    call: ValidationCall,
   ): Promise<Trust> {
     const [keyResponse, response] = await Promise.all([
-      keysOf(parent, server, maxAgeMs, signal),
-      ask(server, zone, TYPE.DS, signal),
+      keysOf(parent, server, maxAgeMs, call),
+      ask(server, zone, TYPE.DS, call),
     ])
     if (!keyResponse || !response) return NO_ANSWER_ABOVE
     const question = { name: zone, type: TYPE.DS }
-    const verdict = validateResponse({ zone: parent, ds, keyResponse, response, question, now: clock.now() })
+    const input = { zone: parent, ds, keyResponse, response, question, now: clock.now(), work: call.work }
+    const verdict = validateResponse(input)
     switch (verdict.kind) {
       case 'secure': {
         const found = dsIn(response, zone)
@@ -118,18 +126,18 @@ export function createChainOfTrust({
     }
   }
 
-  async function keysOf(zone: string, server: ServerAddress, maxAgeMs: number, signal: AbortSignal) {
+  async function keysOf(zone: string, server: ServerAddress, maxAgeMs: number, call: ValidationCall) {
     const known = keys.find(zone, maxAgeMs)
     if (known) return known
-    const response = await ask(server, zone, TYPE.DNSKEY, signal)
+    const response = await ask(server, zone, TYPE.DNSKEY, call)
     if (response) keys.add(zone, response)
     return response
   }
 
   return {
     hasTrustAnchors: true,
-    find: (zone, number, isFresh, signal) =>
-      find(zone, number, isFresh ? { zone: 0, above: SHARED_MS } : { zone: SHARED_MS, above: ABOVE_MS }, 0, signal),
+    find: (zone, number, isFresh, call) =>
+      find(zone, number, isFresh ? { zone: 0, above: SHARED_MS } : { zone: SHARED_MS, above: ABOVE_MS }, 0, call),
   }
 }
 
@@ -141,8 +149,8 @@ function trustDsAsGiven({
   authoritativeClient,
   clock,
 }: Pick<Given, 'authoritativeClient' | 'clock'>): ChainOfTrust['find'] {
-  return async (zone, number, _, signal) => {
-    const reply = await queryDs(authoritativeClient, clock, zone, number, true, signal)
+  return async (zone, number, _, call) => {
+    const reply = await queryDs(authoritativeClient, clock, zone, number, true, call)
     if (!reply) return { kind: 'unknown', reason: 'no_answer' }
     const { outcome } = reply
     const ds = outcome.kind === 'answer' ? outcome.rrset.values.flatMap((text) => parseDsText(text) ?? []) : []
@@ -157,10 +165,13 @@ async function queryDs(
   zone: string,
   firstServer: number,
   isFresh: boolean,
-  signal: AbortSignal,
+  call: ValidationCall,
 ): Promise<AuthoritativeReply | undefined> {
   const since = isFresh ? { since: clock.elapsed() } : {}
-  const reply = await client.query({ name: zone, type: 'DS' }, { firstServer, ...since, signal })
+  const reply = await client.query(
+    { name: zone, type: 'DS' },
+    { firstServer, ...since, signal: call.signal, group: call.group },
+  )
   return reply.outcome.kind === 'answer' || reply.outcome.kind === 'nodata' ? reply : undefined
 }
 

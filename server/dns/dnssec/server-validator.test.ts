@@ -5,6 +5,9 @@ import { startDnsTree } from '../../testing/dns-server-tree.ts'
 import { patientClock } from '../../testing/patient-clock.ts'
 import type { Response } from '../../testing/signed-zone.ts'
 import { createZoneSigner, dsValue, serveSigned } from '../../testing/zone-signer.ts'
+import type { ValidationCall } from '../dnssec-validator.ts'
+import type { ServerAddress } from '../outcome.ts'
+import type { SendOptions } from '../packet-sender.ts'
 import { createAuthoritativeClient } from '../resolver/authoritative-client.ts'
 import { createChainOfTrust } from './chain-of-trust.ts'
 import { createServerValidator } from './server-validator.ts'
@@ -36,9 +39,16 @@ async function givenZone(ds: readonly (readonly string[])[] = [[signer.ds], [sig
   const dns = givenDnsClient([])
   const authoritativeClient = createAuthoritativeClient({ dns, clock: patientClock, roots: [tree.root.address] })
   const { port } = tree.root.address
+  const groups: SendOptions['group'][] = []
+  const sender = {
+    sendPacket: (packet: Buffer, server: ServerAddress, options: SendOptions) => {
+      groups.push(options.group)
+      return dns.sendPacket(packet, server, options)
+    },
+  }
   const validator = createServerValidator({
-    sender: dns,
-    chainOfTrust: createChainOfTrust({ sender: dns, authoritativeClient, clock: patientClock, anchors: [] }),
+    sender,
+    chainOfTrust: createChainOfTrust({ sender, authoritativeClient, clock: patientClock, anchors: [] }),
     clock: patientClock,
     port,
     timeoutMs: 300,
@@ -46,9 +56,10 @@ async function givenZone(ds: readonly (readonly string[])[] = [[signer.ds], [sig
   const signal = new AbortController().signal
   return {
     servers,
-    async validate(server = 0) {
+    groups,
+    async validate(server = 0, call: Omit<ValidationCall, 'signal'> = {}) {
       const view = await authoritativeClient.zoneView(www, { fresh: true })
-      return await validator.validate(www, view!, server, signal)
+      return await validator.validate(www, view!, server, { signal, ...call })
     },
   }
 }
@@ -92,6 +103,25 @@ test('a server that does not answer has no verdict', async () => {
   const { servers, validate } = await givenZone()
   servers[0].drop('*')
   expect(await validate()).toMatchObject({ kind: 'unknown', reason: 'no_answer' })
+})
+
+test('the validations of a check share its bound of work, and wait in the turn of its organization', async () => {
+  const { servers, groups, validate } = await givenZone()
+  const valid = RECORDS[1]!.wire
+  const forged = Array.from({ length: 12 }, (_, index) => {
+    const wire = Buffer.from(valid)
+    wire.writeUInt16BE(index, wire.length - 2)
+    return wire
+  })
+  for (const server of servers) serveSigned(server, [KEYS, { ...WWW, answer: [RECORDS[0]!.wire, ...forged] }])
+  const work = { signatures: 60, hashes: 0 }
+  const call = { work, group: 'org_a' }
+  // One signature of the keys and twelve of the answer, twice with the DS records of each of two servers of the parent zone.
+  expect(await validate(0, call)).toMatchObject({ kind: 'bogus', cause: { code: 'invalid_signature' } })
+  expect(work.signatures).toBe(60 - 2 * 2 * 13)
+  expect(await validate(1, call)).toMatchObject({ kind: 'unknown', reason: 'too_much_work' })
+  expect(work.signatures).toBe(0)
+  expect(new Set(groups)).toEqual(new Set(['org_a']))
 })
 
 test('an unsigned zone below on the same server is not bogus', async () => {

@@ -1,6 +1,6 @@
 import { type DnssecCauseCode, dnssecCauseText, type UnknownReason } from '#contract/dnssec.ts'
 import type { Clock } from '../../clock.ts'
-import type { DnssecValidator } from '../dnssec-validator.ts'
+import type { DnssecValidator, ValidationCall } from '../dnssec-validator.ts'
 import type { ExtendedError, Question, ServerAddress } from '../outcome.ts'
 import type { PacketSender } from '../packet-sender.ts'
 import type { ZoneView } from '../resolver/zone-view.ts'
@@ -25,7 +25,7 @@ export type ServerValidator = {
    * What a validator makes of the answer of one server. `server`: n for the n-th name server of the view. The DS records are those that
    * the servers of the parent zone give now; with those of any of them an answer may be secure. Rejects only when aborted.
    */
-  validate(question: Question, view: ZoneView, server: number, signal: AbortSignal): Promise<ServerVerdict>
+  validate(question: Question, view: ZoneView, server: number, call: ValidationCall): Promise<ServerVerdict>
 }
 
 /** Servers of the parent zone whose DS records are compared, and addresses of a name server that are tried. */
@@ -46,11 +46,11 @@ export function createServerValidator({
   port: number
   timeoutMs?: number
 }): ServerValidator {
-  async function validate(question: Question, view: ZoneView, server: number, signal: AbortSignal): Promise<Verdict> {
+  async function validate(question: Question, view: ZoneView, server: number, call: ValidationCall): Promise<Verdict> {
     const { zone } = view
     if (zone === '' || view.isDenied || view.isUnknown) return unknown('no_answer')
     const askServer = (name: string, type: number) =>
-      queryAddresses(view.nameServers[server]?.ips ?? [], name, type, signal)
+      queryAddresses(view.nameServers[server]?.ips ?? [], name, type, call)
     const signed = { name: question.name, type: TYPE[question.type] }
     let responses: Promise<[Buffer | undefined, Buffer | undefined]> | undefined
     const validateWith = async (trust: Trust): Promise<Verdict> => {
@@ -59,15 +59,15 @@ export function createServerValidator({
       responses ??= Promise.all([askServer(zone, TYPE.DNSKEY), askServer(signed.name, signed.type)])
       const [keyResponse, response] = await responses
       if (!keyResponse || !response) return unknown('no_answer')
-      const input = { zone, keyResponse, response, question: signed, now: clock.now() }
+      const input = { zone, keyResponse, response, question: signed, now: clock.now(), work: call.work }
       const verdict = validateResponse({ ...input, ds: trust.ds })
       return mayBeOfOtherZone(verdict) && (await isOfOtherZone(askServer, input)) ? unknown('other_zone') : verdict
     }
     const validateAt = async (parent: number) => {
-      const verdict = await validateWith(await chainOfTrust.find(zone, parent, false, signal))
+      const verdict = await validateWith(await chainOfTrust.find(zone, parent, false, call))
       if (verdict.kind !== 'bogus' || verdict.above) return verdict
       // Signatures may be removed on the way to Zonewatch since the zones above were validated.
-      return await validateWith(await chainOfTrust.find(zone, parent, true, signal))
+      return await validateWith(await chainOfTrust.find(zone, parent, true, call))
     }
     const first = await validateAt(0)
     const parents = Math.min(view.parents.length, MAX_PARENTS)
@@ -77,10 +77,10 @@ export function createServerValidator({
     return bestOf([first, ...others])
   }
 
-  async function queryAddresses(ips: readonly string[], name: string, type: number, signal: AbortSignal) {
+  async function queryAddresses(ips: readonly string[], name: string, type: number, { signal, group }: ValidationCall) {
     for (const ip of ips.slice(0, MAX_ADDRESSES)) {
       const address: ServerAddress = { ip, port }
-      const packet = await querySigned(sender, address, { name, type }, { timeoutMs, signal })
+      const packet = await querySigned(sender, address, { name, type }, { timeoutMs, signal, group })
       if (packet) return packet
     }
     return undefined
@@ -88,9 +88,9 @@ export function createServerValidator({
 
   return {
     hasTrustAnchors: chainOfTrust.hasTrustAnchors,
-    async validate(question, view, server, signal) {
+    async validate(question, view, server, call) {
       try {
-        const verdict = await validate(question, view, server, signal)
+        const verdict = await validate(question, view, server, call)
         return { ...verdict, ede: extendedErrorsOf(verdict) }
       } catch (error) {
         if (error instanceof OverloadError) return { ...unknown('no_answer'), ede: [] }

@@ -9,8 +9,11 @@ import { TYPE, typeName, type WireRecord } from './wire-records.ts'
 /** `rdata`: in canonical order, without duplicates. RFC 4034 section 6.3. */
 export type SignedRrset = { name: string; type: number; rdata: Buffer[]; signatures: Rrsig[] }
 
-/** More than a chain of 16 CNAME records with a denial by NSEC3 needs, and less than 50 ms. */
+/** Of one response: more than a chain of 16 CNAME records with a denial by NSEC3 needs, and less than 50 ms. */
 export const newWork = (): Work => ({ signatures: 32, hashes: 15_000 })
+
+/** Of the validations of one check together: more than eight servers need that are validated with the DS records of four servers above. */
+export const newCheckWork = (): Work => ({ signatures: 256, hashes: 60_000 })
 
 /** `now`: UTC epoch milliseconds. */
 export type SigningZone = { zone: string; keys: readonly Dnskey[]; now: number; work: Work }

@@ -1,6 +1,6 @@
 import { nameToWire } from '../names.ts'
 import type { ServerAddress } from '../outcome.ts'
-import type { PacketSender } from '../packet-sender.ts'
+import type { PacketSender, SendOptions } from '../packet-sender.ts'
 import { CLASS_IN, TYPE_OPT } from '../wire.ts'
 import type { SignedQuestion } from './validate.ts'
 
@@ -19,10 +19,10 @@ export async function querySigned(
   sender: PacketSender,
   server: ServerAddress,
   question: SignedQuestion,
-  { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal | undefined },
+  options: Omit<SendOptions, 'transport'>,
 ): Promise<Buffer | undefined> {
   const send = (transport: 'udp' | 'tcp') =>
-    sender.sendPacket(encodeSignedQuery(question), server, { transport, timeoutMs, signal })
+    sender.sendPacket(encodeSignedQuery(question), server, { ...options, transport })
   let packet: Buffer | undefined
   for (let attempt = 0; attempt < UDP_ATTEMPTS && !packet; attempt++) packet = await send('udp')
   const isTruncated = packet !== undefined && packet.length >= 4 && (packet.readUInt16BE(2) & TRUNCATED) !== 0

@@ -2,7 +2,7 @@ import { isSubdomain, wireLength } from '../names.ts'
 import { matchesDs, usableDs } from './algorithms.ts'
 import { type Denial, verifyDenial } from './denial.ts'
 import { type Ds, isZoneKey, parseDnskey, parseTarget } from './dnssec-records.ts'
-import { bogus, type DnssecVerdict, type NotSecure, unknown, unsigned } from './dnssec-verdict.ts'
+import { bogus, type DnssecVerdict, type NotSecure, unknown, unsigned, type Work } from './dnssec-verdict.ts'
 import { isBelow, labelsOf } from './name-order.ts'
 import { isOfZoneBelow, newWork, type SignedRrset, type SigningZone, toRrsets, verifyRrset } from './signatures.ts'
 import { decodeSignedMessage, FLAG_AA, type SignedMessage, TYPE } from './wire-records.ts'
@@ -12,7 +12,8 @@ export type SignedQuestion = { name: string; type: number }
 
 /**
  * `ds`: the DS records of the zone at its parent, which are trusted. `keyResponse`, `response`: of one server of the zone, to queries
- * for DNSKEY and for the question, with the DO bit (RFC 4035 section 3.2.1). `now`: UTC epoch milliseconds.
+ * for DNSKEY and for the question, with the DO bit (RFC 4035 section 3.2.1). `now`: UTC epoch milliseconds. `work`: what the validations
+ * of the check may still cost; this one is taken from it.
  */
 export type ValidationInput = {
   zone: string
@@ -21,6 +22,7 @@ export type ValidationInput = {
   response: Buffer
   question: SignedQuestion
   now: number
+  work?: Work | undefined
 }
 
 const MAX_CHAIN = 16
@@ -29,8 +31,25 @@ const MAX_DS = 24
 const MAX_KEYS = 64
 
 /** What a validator makes of the response, without asking anybody else. Never throws, whatever the packets contain. RFC 4035 section 5. */
-export function validateResponse({ zone, ds, keyResponse, response, question, now }: ValidationInput): DnssecVerdict {
-  const trust = validateKeys({ zone, ds, keyResponse, now })
+export function validateResponse({ work: shared, ...input }: ValidationInput): DnssecVerdict {
+  const limit = newWork()
+  if (!shared) return validateWithin(input, limit)
+  const work: Work = {
+    signatures: Math.min(limit.signatures, shared.signatures),
+    hashes: Math.min(limit.hashes, shared.hashes),
+  }
+  const given = { ...work }
+  const verdict = validateWithin(input, work)
+  shared.signatures -= given.signatures - Math.max(0, work.signatures)
+  shared.hashes -= given.hashes - Math.max(0, work.hashes)
+  return verdict
+}
+
+function validateWithin(
+  { zone, ds, keyResponse, response, question, now }: Omit<ValidationInput, 'work'>,
+  work: Work,
+): DnssecVerdict {
+  const trust = validateKeys({ zone, ds, keyResponse, now }, work)
   if (trust.kind !== 'secure') return trust
   const message = decodeSignedMessage(response)
   if (!message) return unknown('malformed')
@@ -44,12 +63,10 @@ export function validateResponse({ zone, ds, keyResponse, response, question, no
 type TrustedKeys = { kind: 'secure'; expiresAt: number; signing: SigningZone }
 
 /** The keys of the zone, if one that a DS record matches signed them all. RFC 4035 section 5.2. */
-export function validateKeys({
-  zone,
-  ds,
-  keyResponse,
-  now,
-}: Pick<ValidationInput, 'zone' | 'ds' | 'keyResponse' | 'now'>): TrustedKeys | NotSecure {
+export function validateKeys(
+  { zone, ds, keyResponse, now }: Pick<ValidationInput, 'zone' | 'ds' | 'keyResponse' | 'now'>,
+  work: Work = newWork(),
+): TrustedKeys | NotSecure {
   if (ds.length === 0) return unsigned('no_ds')
   const usable = usableDs(ds).slice(0, MAX_DS)
   if (usable.length === 0) return unsigned('unsupported_algorithms')
@@ -65,7 +82,6 @@ export function validateKeys({
     .filter(isZoneKey)
   const matching = keys.filter((key) => usable.some((each) => matchesDs(each, zone, key)))
   if (matching.length === 0) return bogus({ code: 'no_key_for_ds', params })
-  const work = newWork()
   const result = verifyRrset(rrset, { zone, keys: matching, now, work })
   if (result.kind === 'secure') return { ...result, signing: { zone, keys, now, work } }
   const code = result.kind === 'bogus' && result.cause.code
