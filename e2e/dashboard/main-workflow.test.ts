@@ -52,6 +52,48 @@ test('a user completes the main workflow in the browser only', async () => {
   await request.getByText('198.51.100.66').first().waitFor()
 })
 
+/** What a person without a mouse does: Tab until the element with this name has the focus. */
+async function tabTo(page: Page, name: RegExp, most = 60): Promise<void> {
+  for (let presses = 0; presses < most; presses++) {
+    await page.keyboard.press('Tab')
+    const focused = page.locator(':focus')
+    const label =
+      (await focused.getAttribute('aria-label').catch(() => null)) ?? (await focused.innerText().catch(() => ''))
+    if (name.test(label)) return
+  }
+  throw new Error(`nothing called ${name} within ${most} presses of Tab`)
+}
+
+test('a monitor is created by keyboard only', async () => {
+  const { dns, page } = await givenOwner()
+  dns.set('www.shop.example', 'A', ['203.0.113.10'])
+  await page.goto('/dashboard')
+  await page.getByRole('navigation', { name: 'Main' }).waitFor()
+  await page.keyboard.press('Control+k')
+  await page.getByRole('dialog').waitFor()
+  await page.keyboard.type('new monitor')
+  await page.getByRole('option', { name: /New monitor/ }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/monitors\/new/)
+  await page.getByRole('heading', { name: 'New monitor' }).waitFor()
+  await page.getByLabel('Name or address').focus()
+  await page.keyboard.type('www.shop.example')
+  const choice = page.getByRole('checkbox', { name: 'Monitor A', exact: true })
+  await choice.waitFor()
+  for (
+    let presses = 0;
+    presses < 20 &&
+    !(await choice.evaluate('document.activeElement?.getAttribute("role") === "checkbox"').catch(() => false));
+    presses++
+  ) {
+    await page.keyboard.press('Tab')
+  }
+  await page.keyboard.press('Space')
+  await tabTo(page, /Create monitor/)
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/monitors\/mon_/)
+})
+
 test('an uncommon record type is selected under other types', async () => {
   const { dns, page } = await givenOwner()
   dns.set('host.shop.example', 'NAPTR', ['\\# 16 0064000a0155074532552b7369700000'])
