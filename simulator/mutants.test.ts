@@ -53,10 +53,12 @@ test('every mutant fits the source', () => {
 
 /** The whole list takes hours: `npm run simulate -- --mutants`. */
 const SOME = ["Zone's name servers", 'Zone decides']
+/** Three of these worlds show each of them. */
+const WORLDS = { from: 3_005, worlds: 5 }
 
 test.each(SOME)('worlds show that the rule "%s" never applies', async (rule) => {
   const mutant = RULE_MUTANTS.find((one) => 'rule' in one && one.rule === rule)!
-  const workerData: Job = { from: 3_001, worlds: 40, mutant }
+  const workerData: Job = { ...WORLDS, mutant }
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData, execArgv: [] })
   const [{ failed }] = (await once(worker, 'message')) as [Totals]
   await worker.terminate()
