@@ -1,7 +1,6 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { AgentRole } from '#contract/agents.ts'
 import { givenSignedInBrowser } from '../testing/accounts.ts'
-import { onBothEngines } from '../testing/database.ts'
 import { givenApp } from '../testing/test-app.ts'
 
 const ROLES: AgentRole[] = ['viewer', 'member', 'admin', 'owner']
@@ -40,7 +39,10 @@ const READ_ROLES: Record<string, AgentRole> = {
 
 type Document = { paths: Record<string, Record<string, unknown>> }
 
-onBothEngines('every route of the API', (_fresh, engine) => {
+// Roles are compared before any statement; e2e/api/tenancy.test.ts asks every route on PostgreSQL.
+describe('every route of the API', () => {
+  const engine = 'sqlite'
+
   test.each(ROLES)('allows the role %s exactly what it permits', async (role) => {
     const world = await givenApp(engine)
     const browser = await givenSignedInBrowser(world, { name: 'Ada', role })

@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { givenSignedInBrowser } from '../testing/accounts.ts'
-import { onBothEngines } from '../testing/database.ts'
 import { givenApp } from '../testing/test-app.ts'
 
-onBothEngines('a page of another site', (_fresh, engine) => {
+describe('a page of another site', () => {
+  const engine = 'sqlite'
   const MONITOR = { domain: 'example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
   const elsewhere = [
     { 'sec-fetch-site': 'cross-site' },

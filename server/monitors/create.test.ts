@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { RECORD_TYPES } from '#contract/record-types.ts'
 import { migratedDatabaseUrl, onBothEngines } from '../testing/database.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
@@ -55,6 +55,10 @@ onBothEngines('POST /monitors', (_fresh, engine) => {
     expect(more.body).toMatchObject({ frequency: 5, group: 'shop', reason: null, diagnosis: null })
     expect(await counts(world)).toEqual({ default: 1, shop: 1 })
   })
+})
+
+describe('errors of POST /monitors', () => {
+  const engine = 'sqlite'
 
   test('refuses expected values that no record can match, and suggests valid ones', async () => {
     const world = await givenApp(engine)

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { claimDue, reschedule } from '../database/lease-queue.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
@@ -45,36 +45,6 @@ onBothEngines('PATCH /monitors/{id}', (_fresh, engine) => {
     expect(await place(world)).toEqual(due)
   })
 
-  test.each([
-    ['another name', { full_domain: 'ftp.example.com' }, { subdomain: 'ftp', current_value: null }],
-    [
-      'another part of the name',
-      { domain: 'example.org' },
-      { domain: 'example.org', subdomain: 'www', current_value: null },
-    ],
-    ['the apex, by null', { subdomain: null }, { subdomain: '', current_value: null }],
-    ['another type', { record_type: 'TXT' }, { record_type: 'TXT', current_value: null }],
-    [
-      'other values',
-      { expected_value: ['192.0.2.9'] },
-      { expected_value: ['192.0.2.9'], current_value: ['192.0.2.1'] },
-    ],
-    ['another mode', { is_exact_match: false }, { is_exact_match: false, current_value: ['192.0.2.1'] }],
-  ])('%s: nothing is known any more, and it is checked at once', async (_name, body, expected) => {
-    const world = await givenApp(engine)
-    const id = await givenCheckedMonitor(world)
-    world.pass(MINUTE_MS)
-    const answer = await patch(world, id, body)
-    expect(answer.status).toBe(200)
-    expect(answer.body).toMatchObject({ state: 'UNSET', diagnosis: null, incidence_count: 2, ...expected })
-    const now = world.deps.clock.now()
-    const [claim] = await claimDue(world.deps.db, 'due_checks', { now, process: 1, limit: 1 })
-    expect(claim).toMatchObject({ monitor_id: id, fingerprint: null, streak: 0, inconclusive_count: 0, frequency: 5 })
-    const { domain, subdomain, record_type, is_exact_match } = answer.body
-    const owner = [subdomain, domain].filter((part) => part !== '').join('.')
-    expect(claim).toMatchObject({ owner, record_type, is_exact_match: is_exact_match ? 1 : 0 })
-  })
-
   test('a check in progress is discarded when the record or expectation changes', async () => {
     const world = await givenApp(engine)
     const id = await givenCheckedMonitor(world)
@@ -84,40 +54,6 @@ onBothEngines('PATCH /monitors/{id}', (_fresh, engine) => {
     await patch(world, id, { expected_value: ['192.0.2.9'] })
     expect(await reschedule(db, 'due_checks', [{ claim: claim!, set: { due_at: 1 } }])).toEqual([])
     expect((await place(world)).due_at).toBeLessThanOrEqual(clock.now())
-  })
-
-  test('stored expected values must suit a new type or mode too', async () => {
-    const world = await givenApp(engine)
-    const id = await givenCheckedMonitor(world, { is_exact_match: false, expected_value: ['192.0.2.0/24'] })
-    const exact = await patch(world, id, { is_exact_match: true })
-    expect([exact.status, Object.keys(exact.body.errors)]).toEqual([400, ['expected_value.0']])
-    const typed = await patch(world, id, { record_type: 'AAAA' })
-    expect([typed.status, Object.keys(typed.body.errors)]).toEqual([400, ['expected_value.0']])
-    expect((await patch(world, id, { record_type: 'AAAA', expected_value: '2001:db8::1' })).status).toBe(200)
-  })
-
-  test('required fields cannot be cleared, and all errors are reported at once', async () => {
-    const world = await givenApp(engine)
-    const id = await givenCheckedMonitor(world)
-    for (const field of [
-      'domain',
-      'full_domain',
-      'record_type',
-      'expected_value',
-      'is_exact_match',
-      'is_active',
-      'notify',
-      'frequency',
-      'group',
-    ]) {
-      const answer = await patch(world, id, { [field]: null })
-      expect([field, answer.status, Object.keys(answer.body.errors)]).toEqual([field, 400, [field]])
-    }
-    expect((await patch(world, id, { expected_value: [] })).body.errors).toHaveProperty('expected_value')
-    const answer = await patch(world, id, { domain: 'a..b', expected_value: ['x'], frequency: 4, state: 'VALID' })
-    expect(Object.keys(answer.body.errors).sort()).toEqual(['domain', 'expected_value.0', 'frequency', 'state'])
-    expect((await patch(world, id, { group: `grp_${'0'.repeat(26)}` })).body.errors).toHaveProperty('group')
-    expect((await patch(world, 'mon_1', {})).status).toBe(404)
   })
 
   test("another interval plans again, never later than before; a group move keeps both groups' counts", async () => {
@@ -160,6 +96,74 @@ onBothEngines('PATCH /monitors/{id}', (_fresh, engine) => {
     }
     expect((await world.call('/monitors', { key })).body.data).toEqual([])
     expect((await world.call(`/monitors/${id}`)).body.is_active).toBe(true)
+  })
+})
+
+describe('fields of PATCH /monitors/{id}', () => {
+  const engine = 'sqlite'
+
+  test.each([
+    ['another name', { full_domain: 'ftp.example.com' }, { subdomain: 'ftp', current_value: null }],
+    [
+      'another part of the name',
+      { domain: 'example.org' },
+      { domain: 'example.org', subdomain: 'www', current_value: null },
+    ],
+    ['the apex, by null', { subdomain: null }, { subdomain: '', current_value: null }],
+    ['another type', { record_type: 'TXT' }, { record_type: 'TXT', current_value: null }],
+    [
+      'other values',
+      { expected_value: ['192.0.2.9'] },
+      { expected_value: ['192.0.2.9'], current_value: ['192.0.2.1'] },
+    ],
+    ['another mode', { is_exact_match: false }, { is_exact_match: false, current_value: ['192.0.2.1'] }],
+  ])('%s: nothing is known any more, and it is checked at once', async (_name, body, expected) => {
+    const world = await givenApp(engine)
+    const id = await givenCheckedMonitor(world)
+    world.pass(MINUTE_MS)
+    const answer = await patch(world, id, body)
+    expect(answer.status).toBe(200)
+    expect(answer.body).toMatchObject({ state: 'UNSET', diagnosis: null, incidence_count: 2, ...expected })
+    const now = world.deps.clock.now()
+    const [claim] = await claimDue(world.deps.db, 'due_checks', { now, process: 1, limit: 1 })
+    expect(claim).toMatchObject({ monitor_id: id, fingerprint: null, streak: 0, inconclusive_count: 0, frequency: 5 })
+    const { domain, subdomain, record_type, is_exact_match } = answer.body
+    const owner = [subdomain, domain].filter((part) => part !== '').join('.')
+    expect(claim).toMatchObject({ owner, record_type, is_exact_match: is_exact_match ? 1 : 0 })
+  })
+
+  test('stored expected values must suit a new type or mode too', async () => {
+    const world = await givenApp(engine)
+    const id = await givenCheckedMonitor(world, { is_exact_match: false, expected_value: ['192.0.2.0/24'] })
+    const exact = await patch(world, id, { is_exact_match: true })
+    expect([exact.status, Object.keys(exact.body.errors)]).toEqual([400, ['expected_value.0']])
+    const typed = await patch(world, id, { record_type: 'AAAA' })
+    expect([typed.status, Object.keys(typed.body.errors)]).toEqual([400, ['expected_value.0']])
+    expect((await patch(world, id, { record_type: 'AAAA', expected_value: '2001:db8::1' })).status).toBe(200)
+  })
+
+  test('required fields cannot be cleared, and all errors are reported at once', async () => {
+    const world = await givenApp(engine)
+    const id = await givenCheckedMonitor(world)
+    for (const field of [
+      'domain',
+      'full_domain',
+      'record_type',
+      'expected_value',
+      'is_exact_match',
+      'is_active',
+      'notify',
+      'frequency',
+      'group',
+    ]) {
+      const answer = await patch(world, id, { [field]: null })
+      expect([field, answer.status, Object.keys(answer.body.errors)]).toEqual([field, 400, [field]])
+    }
+    expect((await patch(world, id, { expected_value: [] })).body.errors).toHaveProperty('expected_value')
+    const answer = await patch(world, id, { domain: 'a..b', expected_value: ['x'], frequency: 4, state: 'VALID' })
+    expect(Object.keys(answer.body.errors).sort()).toEqual(['domain', 'expected_value.0', 'frequency', 'state'])
+    expect((await patch(world, id, { group: `grp_${'0'.repeat(26)}` })).body.errors).toHaveProperty('group')
+    expect((await patch(world, 'mon_1', {})).status).toBe(404)
   })
 })
 

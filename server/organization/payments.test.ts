@@ -5,6 +5,68 @@ import { signedStripeEvent } from '../testing/stripe.ts'
 const MINUTE_MS = 60_000
 
 describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
+  test('two concurrent requests create one customer and one page', async () => {
+    const { choose } = await givenBilling(engine)
+
+    const [first, second] = await Promise.all([choose('team'), choose('team')])
+
+    expect(first.body.url).toBe(second.body.url)
+  })
+
+  test('a repeated event changes nothing and causes no request to Stripe', async () => {
+    const { choose, stripe, sendEvent, plan } = await givenBilling(engine)
+    await choose('team')
+    stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team' })
+    await sendEvent('sub_1', { id: 'evt_1' })
+    stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_firm' })
+
+    await sendEvent('sub_1', { id: 'evt_1' })
+
+    expect(await plan()).toMatchObject({ plan: 'team' })
+    expect(stripe.calls.filter(({ method }) => method === 'GET')).toHaveLength(1)
+  })
+
+  test('events in the wrong order end in the current state at Stripe', async () => {
+    const { choose, stripe, sendEvent, plan } = await givenBilling(engine)
+    await choose('team')
+    const begun = {
+      ...stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team', status: 'incomplete' }),
+    }
+    stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team', status: 'active' })
+
+    await sendEvent('sub_1', { type: 'customer.subscription.updated' })
+    await sendEvent('sub_1', { type: 'customer.subscription.created', object: begun })
+
+    expect(await plan()).toMatchObject({ plan: 'team', status: 'active' })
+  })
+
+  test('a cancelled plan stays until the end of its period, and can be resumed until then', async () => {
+    const { world, buy, choose, stripe, sendEvent, plan } = await givenBilling(engine)
+    await buy('price_team')
+    const cancel = () => world.call('/organization/subscription', { method: 'DELETE' })
+
+    const cancelled = await cancel()
+    expect(cancelled.status).toBe(200)
+    expect(cancelled.body).toMatchObject({ plan: 'team', cancel_at: '2026-12-18T11:06:40.000Z' })
+    expect(await plan()).toMatchObject({ cancel_at: null })
+    await sendEvent('sub_1')
+    expect(await plan()).toMatchObject({ plan: 'team', status: 'active', cancel_at: '2026-12-18T11:06:40.000Z' })
+
+    expect((await choose('team')).body).toMatchObject({ plan: 'team', cancel_at: null })
+    await sendEvent('sub_1')
+    expect(await plan()).toMatchObject({ plan: 'team', cancel_at: null })
+
+    expect((await choose('free')).body.cancel_at).toBe('2026-12-18T11:06:40.000Z')
+    stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team', status: 'canceled' })
+    await sendEvent('sub_1', { type: 'customer.subscription.deleted' })
+    expect(await plan()).toMatchObject({ plan: 'free', status: 'canceled', current_period_end: null, cancel_at: null })
+    expect((await cancel()).status).toBe(409)
+  })
+})
+
+describe('payments', () => {
+  const engine = 'sqlite'
+
   test('choosing a paid plan returns the URL of a page and does not change the plan', async () => {
     const { world, stripe, choose, plan } = await givenBilling(engine)
     await world.call('/organization/billing', { method: 'PATCH', body: { email: 'pay@example.com', country: 'de' } })
@@ -27,14 +89,6 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
       'subscription_data[metadata][organization_id]': id,
       cancel_url: 'http://localhost:8080/dashboard/billing',
     })
-  })
-
-  test('two concurrent requests create one customer and one page', async () => {
-    const { choose } = await givenBilling(engine)
-
-    const [first, second] = await Promise.all([choose('team'), choose('team')])
-
-    expect(first.body.url).toBe(second.body.url)
   })
 
   test('the signed event of a payment changes the plan', async () => {
@@ -78,33 +132,6 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
     expect((await send(signed)).status).toBe(200)
   })
 
-  test('a repeated event changes nothing and causes no request to Stripe', async () => {
-    const { choose, stripe, sendEvent, plan } = await givenBilling(engine)
-    await choose('team')
-    stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team' })
-    await sendEvent('sub_1', { id: 'evt_1' })
-    stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_firm' })
-
-    await sendEvent('sub_1', { id: 'evt_1' })
-
-    expect(await plan()).toMatchObject({ plan: 'team' })
-    expect(stripe.calls.filter(({ method }) => method === 'GET')).toHaveLength(1)
-  })
-
-  test('events in the wrong order end in the current state at Stripe', async () => {
-    const { choose, stripe, sendEvent, plan } = await givenBilling(engine)
-    await choose('team')
-    const begun = {
-      ...stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team', status: 'incomplete' }),
-    }
-    stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team', status: 'active' })
-
-    await sendEvent('sub_1', { type: 'customer.subscription.updated' })
-    await sendEvent('sub_1', { type: 'customer.subscription.created', object: begun })
-
-    expect(await plan()).toMatchObject({ plan: 'team', status: 'active' })
-  })
-
   test('a failed payment is shown, and an unpaid plan has the limits of the free plan', async () => {
     const { buy, stripe, sendEvent, plan } = await givenBilling(engine)
     await buy('price_team')
@@ -120,29 +147,6 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
     stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team', status: 'active' })
     await sendEvent('sub_1')
     expect(await plan()).toMatchObject({ plan: 'team', status: 'active' })
-  })
-
-  test('a cancelled plan stays until the end of its period, and can be resumed until then', async () => {
-    const { world, buy, choose, stripe, sendEvent, plan } = await givenBilling(engine)
-    await buy('price_team')
-    const cancel = () => world.call('/organization/subscription', { method: 'DELETE' })
-
-    const cancelled = await cancel()
-    expect(cancelled.status).toBe(200)
-    expect(cancelled.body).toMatchObject({ plan: 'team', cancel_at: '2026-12-18T11:06:40.000Z' })
-    expect(await plan()).toMatchObject({ cancel_at: null })
-    await sendEvent('sub_1')
-    expect(await plan()).toMatchObject({ plan: 'team', status: 'active', cancel_at: '2026-12-18T11:06:40.000Z' })
-
-    expect((await choose('team')).body).toMatchObject({ plan: 'team', cancel_at: null })
-    await sendEvent('sub_1')
-    expect(await plan()).toMatchObject({ plan: 'team', cancel_at: null })
-
-    expect((await choose('free')).body.cancel_at).toBe('2026-12-18T11:06:40.000Z')
-    stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team', status: 'canceled' })
-    await sendEvent('sub_1', { type: 'customer.subscription.deleted' })
-    expect(await plan()).toMatchObject({ plan: 'free', status: 'canceled', current_period_end: null, cancel_at: null })
-    expect((await cancel()).status).toBe(409)
   })
 
   test('a change to another paid plan is confirmed on the portal, and the event changes the plan', async () => {
