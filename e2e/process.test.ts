@@ -67,6 +67,7 @@ test('a stopping server is not ready, answers every request, and then closes its
       if (!response) return statuses
       await response.body?.cancel()
       statuses.push(response.status)
+      await systemClock.sleep(5)
     }
   }
   const statuses = Promise.all(['/readyz', '/monitors'].map(statusesOf))

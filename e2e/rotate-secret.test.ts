@@ -4,6 +4,7 @@ import { Webhook as Verifier } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import type { Monitor } from '#contract/monitors.ts'
 import type { Webhook } from '#contract/webhooks.ts'
+import { systemClock } from '#server/clock.ts'
 import { createApi } from '#server/testing/api-client.ts'
 import type { Receiver } from '#server/testing/receiver.ts'
 import { PROJECT, run, runCommand, type ServerProcess, type Settings } from '#server/testing/server-process.ts'
@@ -67,6 +68,7 @@ function load(signed: Awaited<ReturnType<typeof givenSigned>>, nodes: () => read
       for (const node of nodes()) {
         seen.push(await signed.session(node), await signed.cursor(node), await signed.delivery(node))
       }
+      await systemClock.sleep(20)
     }
   })()
   return {
