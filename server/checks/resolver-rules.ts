@@ -114,7 +114,8 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
     name: 'Zone fails',
     rationale: "Resolvers may receive other records. The zone's servers are queried again before the resolvers decide.",
     apply: ({ check, agreed, nextQuery }) => {
-      const isUnconfirmed = agreed && check.zone.failure && !isMajorityDue(check) && !isRecorded(check, agreed)
+      const isSourceFailing = check.zone.failure !== undefined || isDelegationUnknown(check)
+      const isUnconfirmed = agreed && isSourceFailing && !isMajorityDue(check) && !isRecorded(check, agreed)
       return isUnconfirmed ? (nextQuery ?? inconclusive(check, CONFIRMATIONS.nameServersSilent)) : undefined
     },
   },
@@ -343,6 +344,11 @@ function sampleResolvers(check: Check, replies: readonly Reply[]): Step {
   const isSourceFailing = check.zone.usable.length === 0 && check.observations.some((each) => 'view' in each)
   const isKnown = isSourceFailing && check.recorded.isRotating
   return isKnown && step.kind === 'inconclusive' ? { ...step, rotation: check.recorded.rotation } : step
+}
+
+/** Whether no server of the zones above answered, so that nobody knows who publishes the records now. */
+function isDelegationUnknown({ observations }: Check): boolean {
+  return observations.some((each) => 'view' in each && each.view?.isUnknown === true)
 }
 
 function resolversAgree(check: Check): Confirmation {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Content, Host, Timeline } from '../dns/host.ts'
 import type { RRset, Signature } from '../dns/message.ts'
 import { newZone, type ZoneData, type ZoneRRset } from '../dns/zone.ts'
@@ -239,7 +240,9 @@ function ownerRecords(world: World, { content, members, size, isAlias }: Publica
 
 /** The name in another zone that has these records. */
 function aliasOf(members: Publication['members']): string {
-  return `${members.map(({ value }) => value.replaceAll(/[^a-z0-9]/g, '-')).join('.')}.${ALIAS_ZONE}`
+  // A name has at most 255 octets, whatever the number of members.
+  const digest = hash('sha256', members.map(({ value }) => value).join(' '))
+  return `${digest.slice(0, 16)}.${ALIAS_ZONE}`
 }
 
 // What never changes
