@@ -1,6 +1,6 @@
 import type { DnsServer } from '#server/testing/dns-server.ts'
 import { ADDRESS, CANARY, type Lab, NAME } from './lab.ts'
-import { CORRECT, captive, encodeResponse } from './raw-responses.ts'
+import { CORRECT, captive, encodeResponse, isAddressQuery } from './raw-responses.ts'
 import type { Scenario } from './scenario.ts'
 
 const remoteServers = ({ root, tld, zone, cdn }: Lab) => [root, tld, ...zone, cdn]
@@ -30,7 +30,6 @@ const AUTHORITATIVE_FLAGS = 0x8580
 const SERVFAIL = 2
 
 const isCheckingDisabled = (query: Buffer) => (query.readUInt16BE(2) & 0x0010) !== 0
-const isAddressQuery = (query: Buffer) => query.readUInt16BE(12 + NAME.length + 2) === 1
 
 /** Answers the first `times` address queries without CD with SERVFAIL. */
 const failValidation = (server: DnsServer, times: number) => {

@@ -1,4 +1,5 @@
 import type { Transport } from '#server/testing/dns-server-sockets.ts'
+import { NAME } from './lab.ts'
 
 /** Responses to `www.example.test A` that no server library would send, byte by byte. */
 export type RawResponse = (query: Buffer, flags: number, transport: Transport) => Buffer | Buffer[] | null
@@ -135,3 +136,6 @@ function bomb(): Buffer[] {
     return record
   })
 }
+
+/** Whether the query is for A records of the monitored name. */
+export const isAddressQuery = (query: Buffer): boolean => query.readUInt16BE(12 + NAME.length + 2) === 1

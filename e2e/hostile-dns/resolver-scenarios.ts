@@ -1,9 +1,10 @@
 import { ADDRESS, NAME } from './lab.ts'
-import { encodeResponse, stale } from './raw-responses.ts'
+import { encodeResponse, isAddressQuery, stale } from './raw-responses.ts'
 import type { Scenario } from './scenario.ts'
 
 const LINK = 'edge.link.cdn.test'
 const ANSWERED = 0x8180
+const AUTHORITATIVE = 0x8580
 
 const linked: NonNullable<Scenario['before']> = (lab) => {
   lab.remove(NAME, 'A')
@@ -71,14 +72,17 @@ export const RESOLVER_SCENARIOS: Scenario[] = [
   },
   {
     name: 'a change that is reverted before it is confirmed',
-    fault: ({ resolvers, set }) => {
-      set(NAME, 'A', ['192.0.2.22'])
-      resolvers[0]!.respond(NAME, (query) => {
-        set(NAME, 'A', [ADDRESS])
-        resolvers[0]!.recover(NAME)
-        return encodeResponse(query, ANSWERED, [Buffer.from('c00c000100010000003c0004c0000216', 'hex')])
-      })
-      resolvers[1]!.set(NAME, 'A', [ADDRESS])
+    // Whichever server is asked first has the changed record, and from then on none has it.
+    fault: ({ resolvers, allServers, set }) => {
+      for (const server of allServers) {
+        server.respond(NAME, (query) => {
+          if (!isAddressQuery(query)) return 'zone'
+          for (const each of allServers) each.recover(NAME)
+          set(NAME, 'A', [ADDRESS])
+          const flags = resolvers.includes(server) ? ANSWERED : AUTHORITATIVE
+          return encodeResponse(query, flags, [Buffer.from('c00c000100010000003c0004c0000216', 'hex')])
+        })
+      }
     },
     becomes: 'VALID',
   },

@@ -41,7 +41,8 @@ test('a name with line breaks from an earlier version is one quoted line in mail
   const { keyring } = (await givenApp('sqlite')).deps
   const content = { kind: 'invitation', organization: PHISHING, role: 'member', issue: 1, expiresAt: 0 } as const
   const { subject, text } = renderMail(content, { baseUrl: 'https://dns.example.com', keyring, about: 'inv_1' })
-  const quoted = '“Acme Your account is locked. Open https://evil.example now.”'
+  // Mail programs make no link of it.
+  const quoted = '“Acme Your account is locked. Open https:\u200b//evil.\u200bexample now.”'
   expect(subject).toBe(`You are invited to ${quoted} on Zonewatch`)
   expect(text.split('\n\n')[0]).toBe(`The organization ${quoted} invites you to Zonewatch with the role member.`)
 })

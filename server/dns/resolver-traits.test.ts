@@ -4,11 +4,11 @@ import { startDnsServer } from '../testing/dns-server.ts'
 import { patientClock } from '../testing/patient-clock.ts'
 import { findTraits, runResolverTraits } from './resolver-traits.ts'
 
-async function givenResolver() {
+async function givenResolver(timeoutMs = 2_000) {
   const server = await startDnsServer()
   onTestFinished(() => server.close())
   server.set('', 'NS', ['a.root-servers.net'])
-  return { server, dns: givenDnsClient([server]) }
+  return { server, dns: givenDnsClient([server], { timeoutMs }) }
 }
 
 test.each([
@@ -27,7 +27,7 @@ test('a resolver that has records of every name rewrites denials', async () => {
 })
 
 test('of a silent resolver nothing is known, and it is asked again an hour later', async () => {
-  const { server, dns } = await givenResolver()
+  const { server, dns } = await givenResolver(50)
   server.drop('*')
   const stop = new AbortController()
   const waits: number[] = []
