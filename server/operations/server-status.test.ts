@@ -25,6 +25,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       stale_at: null,
     }
     const traits = { validates: true, rewrites_nxdomain: false, observed_at: clock.now() - 1_000 }
+    const staleAt = clock.now() - 2_000
     const report = (queries: number): InstanceReport => ({
       version: '0.1.0',
       roles: ['checker'],
@@ -41,7 +42,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         seen_at: clock.now(),
         report: JSON.stringify({
           ...report(30),
-          upstreams: [{ ...upstream, queries: 30, average_ms: 8, traits, stale_at: clock.now() }],
+          upstreams: [{ ...upstream, queries: 30, average_ms: 8, traits, stale_at: staleAt }],
         }),
       },
       { ...row, pid: 3, seen_at: clock.now() - 9_000, report: null },
@@ -85,7 +86,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     ])
     const observed = {
       traits: { ...traits, observed_at: new Date(traits.observed_at).toISOString() },
-      stale_at: new Date(rows[0]!.seen_at).toISOString(),
+      stale_at: new Date(staleAt).toISOString(),
     }
     expect(body.upstreams).toEqual([
       { address: '192.0.2.53:53', queries: 40, failed: 4, average_ms: 7, set_aside: 2, ...observed },
