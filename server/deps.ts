@@ -10,9 +10,8 @@ import { createChainOfTrust } from './dns/dnssec/chain-of-trust.ts'
 import { createServerValidator, type ServerValidator, validatorForRules } from './dns/dnssec/server-validator.ts'
 import type { DnssecValidator } from './dns/dnssec-validator.ts'
 import { createNetworkCheck, type NetworkCheck } from './dns/network-check.ts'
-import type { Exchange } from './dns/outcome.ts'
+import { type Exchange, isStale } from './dns/outcome.ts'
 import { type AuthoritativeClient, createAuthoritativeClient } from './dns/resolver/authoritative-client.ts'
-import { isStale } from './dns/resolver-traits.ts'
 import { formatServer, systemServers } from './dns/server-address.ts'
 import { createKeyring, type Keyring } from './keyring.ts'
 import { LoopHealth } from './loop-health.ts'
@@ -70,7 +69,7 @@ export function openDeps(
   const metrics = new Metrics((config.dnsServers ?? systemServers()).map(formatServer))
   const dnsDeps = openDns(config, log, clock, (exchange) => {
     metrics.query(exchange)
-    if (isStale(exchange)) metrics.noteStale(exchange.server, clock.now())
+    if (isStale({ evidence: [exchange] })) metrics.noteStale(exchange.server, clock.now())
   })
   metrics.readDnsStatus(() => ({ upstreams: dnsDeps.dns.statuses(), canaries: dnsDeps.networkCheck?.lastState() }))
   const safeFetch = createSafeFetch({

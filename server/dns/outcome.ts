@@ -96,7 +96,7 @@ const FILTERED = new Set([4, 15, 16, 17])
 const DNSSEC = new Set([1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 25, 27])
 
 /** The resolver could not refresh its expired answer. RFC 8767. */
-export function isStale(reply: Reply): boolean {
+export function isStale(reply: Pick<Reply, 'evidence'>): boolean {
   return hasExtendedError(reply, STALE)
 }
 
@@ -110,6 +110,6 @@ export function isDnssecFailure(reply: Reply): boolean {
   return hasExtendedError(reply, DNSSEC)
 }
 
-function hasExtendedError({ evidence }: Reply, codes: ReadonlySet<number>): boolean {
+function hasExtendedError({ evidence }: Pick<Reply, 'evidence'>, codes: ReadonlySet<number>): boolean {
   return evidence.at(-1)?.ede.some(({ code }) => codes.has(code)) ?? false
 }

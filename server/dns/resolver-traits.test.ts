@@ -3,6 +3,7 @@ import { givenDnsClient } from '../testing/dns.ts'
 import { startDnsServer } from '../testing/dns-server.ts'
 import { patientClock } from '../testing/patient-clock.ts'
 import { findTraits, runResolverTraits } from './resolver-traits.ts'
+import { OverloadError } from './semaphore.ts'
 
 async function givenResolver(timeoutMs = 2_000) {
   const server = await startDnsServer()
@@ -43,4 +44,20 @@ test('of a silent resolver nothing is known, and it is asked again an hour later
   expect(waits).toEqual([60_000, 3_600_000, 3_600_000])
   expect(found).toHaveLength(2)
   expect(found[0]).toMatchObject({ validates: null, rewrites_nxdomain: null })
+})
+
+test('a resolver that is busy with checks is asked an hour later, and the loop goes on', async () => {
+  const { dns } = await givenResolver()
+  const stop = new AbortController()
+  let waits = 0
+  const sleep = async () => {
+    waits += 1
+    if (waits === 3) stop.abort()
+  }
+  const query: typeof dns.query = (question, options) =>
+    waits === 1 ? Promise.reject(new OverloadError(1_000)) : dns.query(question, options)
+  const found: string[] = []
+  const deps = { dns: { ...dns, query }, clock: { ...patientClock, sleep } }
+  await runResolverTraits(deps, (address) => found.push(address), stop.signal)
+  expect(found).toHaveLength(1)
 })

@@ -2,14 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { ResolverTraits } from '../metrics/metrics.ts'
 import type { DnsClient } from './client.ts'
-import type { Exchange, ServerAddress } from './outcome.ts'
+import type { ServerAddress } from './outcome.ts'
+import { OverloadError } from './semaphore.ts'
 import { formatServer } from './server-address.ts'
-
-/** Extended errors of answers that have expired: Stale Answer and Stale NXDOMAIN Answer. RFC 8914 sections 4.4 and 4.20. */
-const STALE_ERRORS: readonly number[] = [3, 19]
-
-/** Whether the resolver said that its answer has expired. RFC 8767. */
-export const isStale = ({ ede }: Pick<Exchange, 'ede'>): boolean => ede.some(({ code }) => STALE_ERRORS.includes(code))
 
 const FIRST_MS = 60_000
 const AGAIN_MS = 3_600_000
@@ -23,7 +18,14 @@ export async function runResolverTraits(
   for (let waitMs = FIRST_MS; ; waitMs = AGAIN_MS) {
     await clock.sleep(waitMs, signal)
     if (signal.aborted) return
-    for (const server of dns.servers) note(formatServer(server), await findTraits(dns, server, clock))
+    for (const server of dns.servers) {
+      const traits = await findTraits(dns, server, clock).catch((error: unknown) => {
+        // Checks come first, and at the stop the client is closed.
+        if (error instanceof OverloadError || signal.aborted) return undefined
+        throw error
+      })
+      if (traits) note(formatServer(server), traits)
+    }
   }
 }
 
