@@ -36,6 +36,7 @@ const VERDICTS: VerdictReason[] = [
   { code: 'referral', params: { name: 'www.example.com' } },
   { code: 'malformed_answer', params: detail },
   { code: 'no_answer', params: { name: 'www.example.com' } },
+  { code: 'no_answer_over_tcp', params: detail },
   { code: 'unreachable', params: detail },
 ]
 const WITHOUT_ADVICE = ['as_expected', 'records_found', 'change_in_progress', 'not_certain', 'unclassified']

@@ -135,6 +135,7 @@ export function adviceFor({ code, params }: VerdictReason, warnings: readonly Wa
     case 'query_refused':
       return newAdvice('correct_name_servers', { zone: params.name, name_servers: [] })
     case 'no_answer':
+    case 'no_answer_over_tcp':
     case 'unreachable':
     case 'name_servers_unreachable':
       return newAdvice('restore_name_servers', params)

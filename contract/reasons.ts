@@ -108,11 +108,9 @@ export const VERDICT_REASONS = {
     const { name, observed, counts, new_value } = params
     return `${name} answers ${listed(observed, counts.observed)}. The planned change to ${listed(new_value)} has not arrived in its period.`
   }),
-  records_found: entry(
-    'VALID: a lookup without expected values found records.',
-    Values,
-    ({ name, observed, counts }) => `${name} answers ${listed(observed, counts.observed)}.`,
-  ),
+  records_found: entry('VALID: a lookup without expected values found records.', Values, (params) => {
+    return `${params.name} answers ${listed(params.observed, params.counts.observed)}.`
+  }),
   no_such_name: entry('NOT_FOUND: the name does not exist.', Absent, ({ name }) => {
     return `${name} does not exist (NXDOMAIN).`
   }),
@@ -154,11 +152,9 @@ export const VERDICT_REASONS = {
   dnssec_failed: entry('INVALID: DNSSEC validation fails.', Failure, (params) => {
     return `${params.name} fails DNSSEC validation (${errorCodes(params)}).`
   }),
-  name_servers_unreachable: entry(
-    'INVALID: the resolver reaches no name server of the zone.',
-    Failure,
-    (params) => `${params.name} cannot be resolved: no name server of the zone can be reached (${errorCodes(params)}).`,
-  ),
+  name_servers_unreachable: entry('INVALID: the resolver reaches no name server of the zone.', Failure, (params) => {
+    return `${params.name} cannot be resolved: no name server of the zone can be reached (${errorCodes(params)}).`
+  }),
   query_refused: entry('INVALID: the name server refuses the query.', Failure, (params) => {
     return `${params.name} cannot be resolved: the name server refuses the query (${errorCodes(params)}).`
   }),
@@ -176,6 +172,9 @@ export const VERDICT_REASONS = {
   }),
   unreachable: entry('TIMEOUT: no name server can be reached.', Detail, ({ name, detail }) => {
     return `${name} cannot be resolved: no name server can be reached (${plain(detail)}).`
+  }),
+  no_answer_over_tcp: entry('TIMEOUT: truncated over UDP, no answer over TCP.', Detail, ({ name, detail }) => {
+    return `${name} cannot be resolved: its answer is truncated over UDP, and no name server answers over TCP (${plain(detail)}).`
   }),
   not_certain: entry('UNSET: the checks so far were inconclusive.', Name, ({ name }) => {
     return `${name} was checked, but the result is not certain yet.`

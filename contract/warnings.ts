@@ -38,6 +38,12 @@ export const WARNINGS = {
     { name_servers: nameServers },
     ({ name_servers }) => `${listed(name_servers)} did not answer.`,
   ),
+  name_servers_without_tcp: entry(
+    'Some name servers of the zone truncate their answer over UDP, and do not answer over TCP, RFC 7766 section 5.',
+    { name_servers: nameServers },
+    ({ name_servers }) =>
+      `${listed(name_servers)} ${name_servers.length === 1 ? 'truncates its answer' : 'truncate their answers'} over UDP, and did not answer over TCP.`,
+  ),
   name_servers_lame: entry(
     'Some name servers of the zone do not serve it: they refuse it, answer without authority, or have no address.',
     { name_servers: nameServers },

@@ -1,6 +1,7 @@
 import type { NewMonitor } from '#contract/monitors.ts'
+import { flagsOf } from './faults.ts'
 import { ADDRESS, type Lab, NAME } from './lab.ts'
-import { renamed } from './raw-responses.ts'
+import { encodeResponse, renamed } from './raw-responses.ts'
 import type { Scenario } from './scenario.ts'
 
 const chainOf =
@@ -19,6 +20,8 @@ const monitorOf = (
 ) => ({
   monitor: { record_type, expected_value, ...more },
 })
+
+const TRUNCATED = 0x0200
 
 const MANY = Array.from({ length: 900 }, (_, index) => `10.0.${index >> 8}.${index & 255}`).sort()
 const ZONE_CDN = 'edge.cdn.test'
@@ -226,6 +229,17 @@ export const RECORD_SCENARIOS: Scenario[] = [
       ),
     becomes: 'INVALID',
     diagnosisContains: 'truncated over TCP',
+  },
+  {
+    name: 'an answer that is truncated over UDP, without an answer over TCP',
+    fault: ({ allServers }) =>
+      allServers.forEach((server) => {
+        const truncated = (query: Buffer) => encodeResponse(query, flagsOf(server) | TRUNCATED, [])
+        server.respond(NAME, (query, transport) => (transport === 'udp' ? truncated(query) : null))
+      }),
+    becomes: 'TIMEOUT',
+    diagnosisContains: 'its answer is truncated over UDP, and no name server answers over TCP (timeout).',
+    warns: ['name_servers_without_tcp'],
   },
   {
     name: 'an unknown critical property',

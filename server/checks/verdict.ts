@@ -63,8 +63,10 @@ export function evaluate(expectation: Expectation, outcome: Outcome): Verdict {
       return { state: 'INVALID', reason: { code: 'malformed_answer', params: { name, detail: outcome.reason } } }
     case 'timeout':
       return { state: 'TIMEOUT', reason: { code: 'no_answer', params: { name } } }
-    case 'unreachable':
-      return { state: 'TIMEOUT', reason: { code: 'unreachable', params: { name, detail: outcome.reason } } }
+    case 'unreachable': {
+      const code = outcome.isTruncated ? 'no_answer_over_tcp' : 'unreachable'
+      return { state: 'TIMEOUT', reason: { code, params: { name, detail: outcome.reason } } }
+    }
   }
 }
 

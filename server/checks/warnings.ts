@@ -39,15 +39,21 @@ function warningsOfServers(replies: readonly NameServerReply[], outcome: Outcome
   const [first] = differing
   const values = first && isAnswer(first.outcome) ? limited(first.outcome.rrset.values, MAX_VALUES) : []
   const ofKinds = (...kinds: Outcome['kind'][]) =>
-    namesOf(replies.filter(({ outcome: { kind } }) => kinds.includes(kind)))
+    namesOf(replies.filter(({ outcome }) => kinds.includes(outcome.kind) && !isWithoutTcp(outcome)))
   const warnings: Warning[] = [
     { code: 'name_servers_differ', params: { name_servers: namesOf(differing), values } },
     { code: 'name_servers_silent', params: { name_servers: ofKinds('timeout', 'unreachable') } },
+    {
+      code: 'name_servers_without_tcp',
+      params: { name_servers: namesOf(replies.filter(({ outcome }) => isWithoutTcp(outcome))) },
+    },
     { code: 'name_servers_lame', params: { name_servers: ofKinds('lame', 'referral') } },
     { code: 'name_servers_fail', params: { name_servers: ofKinds('failure', 'malformed') } },
   ]
   return warnings.filter(({ params }) => 'name_servers' in params && params.name_servers.length > 0)
 }
+
+const isWithoutTcp = (outcome: Outcome) => outcome.kind === 'unreachable' && outcome.isTruncated === true
 
 /** A server that did not answer has its place in the delegation only. */
 function namesOf(replies: readonly NameServerReply[]): string[] {

@@ -1,6 +1,6 @@
 import { exchange, type OpenExchange } from './exchange.ts'
 import type { QueryFlags } from './messages.ts'
-import { type Exchange, firstOfKinds, isUsable, type Outcome, type Question } from './outcome.ts'
+import { type Exchange, firstOfKinds, isUsable, type Outcome, type Question, truncatedWithoutTcp } from './outcome.ts'
 import { recordExchange, type Upstream } from './upstreams.ts'
 
 /** The limits of one query, and what has been used of them: `remainingMs` for exchanges, and the evidence of each. */
@@ -67,7 +67,8 @@ export async function queryServers(
   // Anyone may have sent a mismatched packet, so it counts only if no attempt timed out.
   const hasTimeout = failures.some(({ kind }) => kind === 'timeout')
   const counted = hasTimeout ? failures.filter((outcome) => !mismatches.has(outcome)) : failures
-  return firstOfKinds(counted, ['failure', 'malformed', 'referral', 'unreachable']) ?? { kind: 'timeout' }
+  const reported = firstOfKinds(counted, ['failure', 'malformed', 'referral']) ?? truncatedWithoutTcp(pending.evidence)
+  return reported ?? firstOfKinds(counted, ['unreachable']) ?? { kind: 'timeout' }
 }
 
 /** Undefined if the query may be sent at once. */

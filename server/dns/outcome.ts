@@ -43,7 +43,10 @@ export type Outcome =
   /** No usable packet within the deadline. */
   | { kind: 'timeout' }
   /** The network or the operating system reported an error (ECONNREFUSED, ENETUNREACH, …). */
-  | { kind: 'unreachable'; reason: string }
+  | Unreachable
+
+/** `isTruncated`: the server answers over UDP, but the answer does not fit, and there is none over TCP. RFC 7766 section 5. */
+type Unreachable = { kind: 'unreachable'; reason: string; isTruncated?: true }
 
 /** An address of a name server, from the referral to it. `ip` in canonical text. */
 export type Glue = { name: string; ip: string }
@@ -88,6 +91,15 @@ export function isUsable(outcome: Outcome): boolean {
 /** The first outcome of the first kind of which there is one. */
 export function firstOfKinds(outcomes: readonly Outcome[], kinds: readonly Outcome['kind'][]): Outcome | undefined {
   return kinds.flatMap((kind) => outcomes.find((outcome) => outcome.kind === kind) ?? [])[0]
+}
+
+/** The failure of servers that truncate their answer over UDP and give none over TCP, if there is such a server. */
+export function truncatedWithoutTcp(evidence: readonly Exchange[]): Unreachable | undefined {
+  for (const { transport, outcome } of evidence) {
+    if (transport !== 'tcp' || (outcome?.kind !== 'timeout' && outcome?.kind !== 'unreachable')) continue
+    return { kind: 'unreachable', reason: outcome.kind === 'timeout' ? 'timeout' : outcome.reason, isTruncated: true }
+  }
+  return undefined
 }
 
 // What a server says about its own answer. RFC 8914 section 4.

@@ -1,5 +1,5 @@
 import { isSubdomain } from '../names.ts'
-import { type Exchange, firstOfKinds, isUsable, type Outcome } from '../outcome.ts'
+import { type Exchange, firstOfKinds, isUsable, type Outcome, truncatedWithoutTcp } from '../outcome.ts'
 import type { Delegation, NameServer, Referral } from './delegation.ts'
 
 /** Whether a response helps to resolve a name in the zone: it is authoritative, or refers to a zone below. */
@@ -43,7 +43,8 @@ export function failureOf({ zone, nameServers }: Delegation, evidence: readonly 
     return lame(zone, names, 'do not serve it')
   }
   const outcomes = evidence.flatMap(({ outcome }) => outcome ?? [])
-  return firstOfKinds(outcomes, ['failure', 'malformed', 'unreachable']) ?? { kind: 'timeout' }
+  const reported = firstOfKinds(outcomes, ['failure', 'malformed']) ?? truncatedWithoutTcp(evidence)
+  return reported ?? firstOfKinds(outcomes, ['unreachable']) ?? { kind: 'timeout' }
 }
 
 /** If this many name servers are lame, the others are taken to be lame too. */
