@@ -192,7 +192,7 @@ async function validate({ name: zone, ds }: PreparedZone, name: string, type: st
   const question = { name, type: TYPE[type as keyof typeof TYPE] }
   const [keyResponse, response] = await Promise.all(
     [{ name: zone, type: TYPE.DNSKEY }, question].map((each) =>
-      querySigned(dns, named.address, each, { timeoutMs: 10_000 }),
+      querySigned(dns, named.address, each, { timeoutMs: 10_000, zone }),
     ),
   )
   const records = ds.map((text) => parseDsText(text)!)

@@ -22,6 +22,18 @@ const VALID: Response = { question: ['www.example.com', 'A'], answer: wires(sign
 const EXPIRED = { ...VALID, answer: wires(signer.signRrset(A, { from: '20260101000000', until: '20260201000000' })) }
 const UNSIGNED = { ...VALID, answer: VALID.answer!.slice(0, 1) }
 
+/** Does not wait. */
+function pausedClock() {
+  let pausedMs = 0
+  return {
+    ...patientClock,
+    elapsed: () => patientClock.elapsed() + pausedMs,
+    sleep: async (ms: number) => {
+      pausedMs += ms
+    },
+  }
+}
+
 /** A resolver that refuses the answers of four servers, of which two have expired signatures. */
 async function givenBogusZone() {
   const tree = await startDnsTree()
@@ -38,14 +50,7 @@ async function givenBogusZone() {
   const resolver = await tree.server()
   resolver.set('www.example.com', 'A', ['192.0.2.1'])
   resolver.validate('www.example.com', { code: 6, text: '' })
-  let pausedMs = 0
-  const clock = {
-    ...patientClock,
-    elapsed: () => patientClock.elapsed() + pausedMs,
-    sleep: async (ms: number) => {
-      pausedMs += ms
-    },
-  }
+  const clock = pausedClock()
   const authoritativeDns = givenDnsClient([])
   const roots = [tree.root.address]
   const authoritativeClient = createAuthoritativeClient({ dns: authoritativeDns, clock: patientClock, roots })
@@ -80,4 +85,57 @@ test('the diagnosis of a failed validation names the cause and the servers', asy
   ])
   expect(adviceFor(reason, found)!.text).toContain(`${expired} ${missing} Compare the DS record`)
   expect(adviceFor(reason)!.params).toEqual({ name: 'www.example.com' })
+})
+
+test('the queries of the evidence are within the budget of the check', async () => {
+  const tree = await startDnsTree()
+  onTestFinished(() => tree.close())
+  const nameServers = (zone: string, count: number) => Array.from({ length: count }, (_, index) => `ns${index}.${zone}`)
+  const parents = await tree.zone('com', nameServers('nic.com', 13))
+  const zones = ['one.com', 'two.com', 'three.com']
+  const all = [tree.root, ...parents]
+  for (const [index, zone] of zones.entries()) {
+    const ofZone = createZoneSigner(zone)
+    const servers = await tree.zone(zone, nameServers(zone, 13), parents)
+    all.push(...servers)
+    for (const parent of parents) parent.set(zone, 'DS', [dsValue(ofZone.ds)])
+    const name = `www.${zone}`
+    const target = zones[index + 1]
+    const record = target ? `${name}. 300 IN CNAME www.${target}.` : `${name}. 300 IN A 192.0.2.1`
+    const [unsigned] = wires(ofZone.signRrset(record))
+    const [key, signature] = wires(ofZone.keys())
+    // Over TCP only.
+    const keys: Response = { question: [zone, 'DNSKEY'], answer: [key!, ...Array(30).fill(signature)] }
+    const answer: Response = { question: [name, 'A'], answer: Array(60).fill(unsigned) }
+    const soa: Response = { question: [name, 'SOA'], authority: Array(60).fill(unsigned) }
+    for (const server of servers) serveSigned(server, [keys, answer, soa])
+  }
+  const resolver = await tree.server()
+  for (const [index, zone] of zones.entries())
+    resolver.set(`www.${zone}`, zones[index + 1] ? 'CNAME' : 'A', [
+      zones[index + 1] ? `www.${zones[index + 1]}` : '192.0.2.1',
+    ])
+  resolver.validate('www.one.com', { code: 6, text: '' })
+  const authoritativeDns = givenDnsClient([])
+  const roots = [tree.root.address]
+  const authoritativeClient = createAuthoritativeClient({ dns: authoritativeDns, clock: patientClock, roots })
+  const common = { sender: authoritativeDns, clock: patientClock }
+  const chainOfTrust = createChainOfTrust({ ...common, authoritativeClient, anchors: [] })
+  const serverValidator = createServerValidator({ ...common, chainOfTrust, port: roots[0]!.port })
+  const monitored = {
+    owner: 'www.one.com',
+    recordType: recordTypeOf('A'),
+    expectedValues: ['192.0.2.1'],
+    isExactMatch: true,
+  }
+  const before = all.reduce((sum, { queries }) => sum + queries.total, 0)
+  const deps = { dns: givenDnsClient([resolver]), clock: pausedClock(), authoritativeClient, serverValidator }
+
+  const decision = await checkOnce(monitored, deps, new AbortController().signal)
+
+  expect(decision.kind).toBe('verdict')
+  const sent = all.reduce((sum, { queries }) => sum + queries.total, 0) - before
+
+  expect(sent).toBeGreaterThan(190)
+  expect(sent).toBeLessThanOrEqual(201) // one to a root server, which all checks share
 })

@@ -7,7 +7,7 @@ import { truncate } from '../text.ts'
 import type { CheckSoFar, Step } from './check-state.ts'
 import type { CheckDeps } from './run-check.ts'
 
-/** Each is asked at most nine times over UDP and TCP, and only when validation fails or seems to. */
+/** Their queries are within the budget of the check. */
 const MAX_SERVERS = 8
 /** Of the zones in a CNAME chain. */
 const MAX_ZONES = 3
@@ -40,20 +40,18 @@ export async function findDnssecEvidence(
     if (view && !view.isUnknown && !view.isDenied && !zones.has(view.zone)) zones.set(view.zone, { view, name })
     if (zones.size === MAX_ZONES) break
   }
-  const warnings = await Promise.all(
-    [...zones.values()].map(async ({ view, name }) => {
-      const question: Question = { name, type: recordType.queryType }
-      const servers = view.nameServers.slice(0, MAX_SERVERS)
-      const verdicts = await Promise.all(
-        servers.map((_, number) => serverValidator.validate(question, view, number, call)),
-      )
-      return toWarnings(
-        verdicts,
-        servers.map((server) => server.name),
-      )
-    }),
-  )
-  return warnings.flat()
+  const warnings: Warning[] = []
+  // One after the other: the first may take the whole budget.
+  for (const { view, name } of zones.values()) {
+    const question: Question = { name, type: recordType.queryType }
+    const servers = view.nameServers.slice(0, MAX_SERVERS)
+    const verdicts = await Promise.all(
+      servers.map((_, number) => serverValidator.validate(question, view, number, call)),
+    )
+    const names = servers.map((server) => server.name)
+    warnings.push(...toWarnings(verdicts, names))
+  }
+  return warnings
 }
 
 /** Of the answer that the resolver gave with validation disabled. */

@@ -2,6 +2,7 @@ import type { DnsClient, QueryOptions } from '../dns/client.ts'
 import { isCnameLoop } from '../dns/cname-chain.ts'
 import type { CnameChain, Reply, RRset } from '../dns/outcome.ts'
 import type { AuthoritativeClient, AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
+import { QueryBudget } from '../dns/resolver/query-budget.ts'
 import type { ZoneView } from '../dns/resolver/zone-view.ts'
 import type { MonitoredType } from '../monitors/record-types/record-type.ts'
 import type { NameServerReply } from './check-state.ts'
@@ -51,6 +52,21 @@ export function forOrganization<T extends { dns: DnsClient; authoritativeClient?
     zoneView: (question, options) => client.zoneView(question, { ...options, group }),
   }
   return { ...deps, dns: ofGroup, authoritativeClient, group }
+}
+
+/** What sends the queries of one check: those to name servers share one budget. */
+export function withQueryBudget<T extends { authoritativeClient?: AuthoritativeClient | undefined }>(
+  deps: T,
+): T & { budget: QueryBudget } {
+  const budget = new QueryBudget()
+  const { authoritativeClient: client } = deps
+  if (!client) return { ...deps, budget }
+  const authoritativeClient: AuthoritativeClient = {
+    ...client,
+    query: (question, options) => client.query(question, { ...options, budget }),
+    zoneView: (question, options) => client.zoneView(question, { ...options, budget }),
+  }
+  return { ...deps, authoritativeClient, budget }
 }
 
 /** For a whole chain, however many links it has. */

@@ -10,12 +10,8 @@ import { newCheckWork } from '../dns/dnssec/signatures.ts'
 import type { DnssecValidator, ValidationCall, Validity } from '../dns/dnssec-validator.ts'
 import type { NetworkCheck } from '../dns/network-check.ts'
 import { isUsable, type Outcome, type Question, type Reply } from '../dns/outcome.ts'
-import type {
-  AuthoritativeClient,
-  AuthoritativeClientOptions,
-  AuthoritativeReply,
-} from '../dns/resolver/authoritative-client.ts'
-import { QueryBudget } from '../dns/resolver/query-budget.ts'
+import type { AuthoritativeClient, AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
+import type { QueryBudget } from '../dns/resolver/query-budget.ts'
 import type { RootProblem } from '../dns/resolver/root-servers.ts'
 import type { ZoneView } from '../dns/resolver/zone-view.ts'
 import { OverloadError } from '../dns/semaphore.ts'
@@ -32,6 +28,7 @@ import {
   type MonitorQuery,
   monitorQueryFor,
   queryNameServer,
+  withQueryBudget,
 } from './monitor-query.ts'
 import { queryEveryServer } from './server-answers.ts'
 import { evaluate } from './verdict.ts'
@@ -50,6 +47,8 @@ export type CheckDeps = {
   serverValidator?: ServerValidator | undefined
   /** Of the organization, for queries that wait for a server. `forOrganization` sets it. */
   group?: string
+  /** Of the check, for queries to name servers. `withQueryBudget` sets it. */
+  budget?: QueryBudget
 }
 
 /**
@@ -113,7 +112,7 @@ export async function runCheck<Row>(
 ): Promise<CheckResult<Row>> {
   const resultOf = (finding: CheckFinding) => ({ claim, at: deps.clock.now(), ...finding })
   const query = monitorQueryFor(monitoredNameOf(claim))
-  const grouped = forOrganization(deps, claim.organization_id)
+  const grouped = withQueryBudget(forOrganization(deps, claim.organization_id))
   try {
     const { recorded: fingerprint, isRotating } = parseStoredFingerprint(claim.fingerprint)
     const known = { fingerprint, isRotating, inconclusiveCount: claim.inconclusive_count }
@@ -239,7 +238,7 @@ export async function checkOnce(
     mustConclude: true,
   }
   const query = monitorQueryFor(monitored)
-  const decision = await confirm(recorded, query, await query(deps.dns, {}), deps, signal)
+  const decision = await confirm(recorded, query, await query(deps.dns, {}), withQueryBudget(deps), signal)
   if (decision.kind === 'unchanged') throw new Error('Nothing is recorded of a name without a monitor.')
   return decision
 }
@@ -253,13 +252,7 @@ async function confirm(
   signal: AbortSignal,
 ): Promise<Decision | { kind: 'unchanged' }> {
   const { clock, dns, authoritativeClient, networkCheck } = deps
-  const budget = new QueryBudget()
-  const bounded = {
-    ...deps,
-    authoritativeClient: authoritativeClient && withOptions(authoritativeClient, { budget }),
-    validator: deps.validator && withBudget(deps.validator, budget),
-  }
-  const call: ValidationCall = { signal, work: newCheckWork(), group: deps.group }
+  const call: ValidationCall = { signal, work: newCheckWork(), group: deps.group, budget: deps.budget }
   const capabilities = {
     resolvers: dns.servers,
     hasAuthoritativeClient: authoritativeClient !== undefined,
@@ -272,7 +265,7 @@ async function confirm(
     const waitMs = (query.notBefore ?? 0) - clock.elapsed()
     if (waitMs > 0) await clock.sleep(waitMs, signal)
     signal.throwIfAborted()
-    const result = await send(query, { recorded, monitorQuery, observations }, bounded, call)
+    const result = await send(query, { recorded, monitorQuery, observations }, deps, call)
     return { query, ...result, ...instant() }
   }
   for (;;) {
@@ -342,7 +335,7 @@ async function send(
       const pinned = { view: view!, server: query.server, fresh: query.purpose === 'name_server' && query.fresh }
       // The first queries resolved the names of the name servers. Samples of a hostile zone must not do so again.
       const isSample = query.purpose === 'name_server_sample'
-      const client = isSample ? withOptions(authoritativeClient!, { resolvesNameServers: false }) : authoritativeClient!
+      const client = isSample ? withoutResolving(authoritativeClient!) : authoritativeClient!
       return { nameServerReply: await queryNameServer(client, monitorQuery, pinned, signal) }
     }
     case 'validity': {
@@ -360,24 +353,8 @@ async function send(
   }
 }
 
-function withOptions(
-  client: AuthoritativeClient,
-  defaults: Pick<AuthoritativeClientOptions, 'budget' | 'resolvesNameServers'>,
-): AuthoritativeClient {
-  return { ...client, query: (question, options) => client.query(question, { ...options, ...defaults }) }
-}
-
-/** DNSKEY, and the records with their signatures. The DS records are queried at the servers of the parent zone, and shared. */
-const QUERIES_PER_VALIDATION = 2
-
-function withBudget(validator: DnssecValidator, budget: QueryBudget): DnssecValidator {
-  return {
-    async validate(question, view, server, call) {
-      if (budget.leftFor(view.zone) < QUERIES_PER_VALIDATION) return { kind: 'unknown' }
-      budget.spend(view.zone, QUERIES_PER_VALIDATION)
-      return await validator.validate(question, view, server, call)
-    },
-  }
+function withoutResolving(client: AuthoritativeClient): AuthoritativeClient {
+  return { ...client, query: (question, options) => client.query(question, { ...options, resolvesNameServers: false }) }
 }
 
 const questionOf = ({ owner, recordType }: Pick<Recorded, 'owner' | 'recordType'>): Question => ({

@@ -1,5 +1,6 @@
 import type { Work } from './dnssec/dnssec-verdict.ts'
 import type { ExtendedError, Question } from './outcome.ts'
+import type { QueryBudget } from './resolver/query-budget.ts'
 import type { ZoneView } from './resolver/zone-view.ts'
 
 /**
@@ -20,5 +21,10 @@ export type DnssecValidator = {
   validate(question: Question, view: ZoneView, server: number, call: ValidationCall): Promise<Validity>
 }
 
-/** `work`: of the check, shared by its validations. `group`: of the organization, whose queries take turns with those of others. */
-export type ValidationCall = { signal: AbortSignal; work?: Work | undefined; group?: string | undefined }
+/** `work`, `budget`: of the check, shared by its validations. `group`: of the organization, whose queries take turns with those of others. */
+export type ValidationCall = {
+  signal: AbortSignal
+  work?: Work | undefined
+  budget?: QueryBudget | undefined
+  group?: string | undefined
+}

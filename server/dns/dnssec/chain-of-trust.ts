@@ -5,10 +5,12 @@ import type { ServerAddress } from '../outcome.ts'
 import type { PacketSender } from '../packet-sender.ts'
 import type { AuthoritativeClient, AuthoritativeReply } from '../resolver/authoritative-client.ts'
 import { parseServerAddress } from '../server-address.ts'
+import { createSingleFlight } from '../single-flight.ts'
+import { WeightedCache } from '../weighted-cache.ts'
 import { type Ds, parseDs, parseDsText } from './dnssec-records.ts'
 import { isBelow } from './name-order.ts'
 import { QUERY_TIMEOUT_MS, querySigned } from './signed-query.ts'
-import { validateResponse } from './validate.ts'
+import { type SignedQuestion, validateResponse } from './validate.ts'
 import { decodeSignedMessage, TYPE } from './wire-records.ts'
 
 /**
@@ -41,6 +43,8 @@ const ABOVE_MS = 15 * 60_000
 /** Monitors of one zone that change at the same time share its DS records. */
 const SHARED_MS = 5_000
 const MAX_ZONES = 10_000
+/** In octets. A response with DNSKEY records may have 64 KiB. */
+const MAX_OCTETS = 16 * 1024 * 1024
 /** A name has at most 127 labels, but no chain of delegations is that long. */
 const MAX_CUTS = 10
 
@@ -59,11 +63,14 @@ export function createChainOfTrust({
   timeoutMs = QUERY_TIMEOUT_MS,
   anchors,
 }: Given & { anchors: readonly Ds[] }): ChainOfTrust {
-  if (anchors.length === 0) return { hasTrustAnchors: false, find: trustDsAsGiven({ authoritativeClient, clock }) }
-  const ask = (server: ServerAddress, name: string, type: number, { signal, group }: ValidationCall) =>
-    querySigned(sender, server, { name, type }, { timeoutMs, signal, group })
-  const trusts = createCache<Trust>(clock)
-  const keys = createCache<Buffer>(clock)
+  if (anchors.length === 0)
+    return { hasTrustAnchors: false, find: shared(trustDsAsGiven({ authoritativeClient, clock })) }
+  const ask = (zone: string, server: ServerAddress, question: SignedQuestion, call: ValidationCall) => {
+    const { signal, group, budget } = call
+    return querySigned(sender, server, question, { timeoutMs, signal, group, budget, zone })
+  }
+  const trusts = createCache<Trust>(clock, weightOf)
+  const keys = createCache<Buffer>(clock, ({ length }) => length)
 
   /** `maxAgeMs`: of what is known of the zone. */
   async function find(
@@ -107,7 +114,7 @@ export function createChainOfTrust({
   ): Promise<Trust> {
     const [keyResponse, response] = await Promise.all([
       keysOf(parent, server, maxAgeMs, call),
-      ask(server, zone, TYPE.DS, call),
+      ask(parent, server, { name: zone, type: TYPE.DS }, call),
     ])
     if (!keyResponse || !response) return NO_ANSWER_ABOVE
     const question = { name: zone, type: TYPE.DS }
@@ -116,7 +123,7 @@ export function createChainOfTrust({
     switch (verdict.kind) {
       case 'secure': {
         const found = dsIn(response, zone)
-        return found.length > 0 ? { kind: 'secure', ds: found } : UNSIGNED
+        return found.length > 0 ? { kind: 'secure', ds: found.map(copyOf) } : UNSIGNED
       }
       case 'bogus':
         return { kind: 'bogus', cause: verdict.cause, nameServer }
@@ -129,15 +136,25 @@ export function createChainOfTrust({
   async function keysOf(zone: string, server: ServerAddress, maxAgeMs: number, call: ValidationCall) {
     const known = keys.find(zone, maxAgeMs)
     if (known) return known
-    const response = await ask(server, zone, TYPE.DNSKEY, call)
+    const response = await ask(zone, server, { name: zone, type: TYPE.DNSKEY }, call)
     if (response) keys.add(zone, response)
     return response
   }
 
   return {
     hasTrustAnchors: true,
-    find: (zone, number, isFresh, call) =>
+    find: shared((zone, number, isFresh, call) =>
       find(zone, number, isFresh ? { zone: 0, above: SHARED_MS } : { zone: SHARED_MS, above: ABOVE_MS }, 0, call),
+    ),
+  }
+}
+
+/** The servers of a zone are validated at the same time: they share the queries, and wait for no other organization's. */
+function shared(find: ChainOfTrust['find']): ChainOfTrust['find'] {
+  const singleFlight = createSingleFlight<Trust>()
+  return (zone, number, isFresh, call) => {
+    const key = `${number} ${isFresh} ${call.group ?? ''} ${zone}`
+    return singleFlight(key, call.signal, () => find(zone, number, isFresh, call))
   }
 }
 
@@ -170,7 +187,7 @@ async function queryDs(
   const since = isFresh ? { since: clock.elapsed() } : {}
   const reply = await client.query(
     { name: zone, type: 'DS' },
-    { firstServer, ...since, signal: call.signal, group: call.group },
+    { firstServer, ...since, signal: call.signal, group: call.group, budget: call.budget },
   )
   return reply.outcome.kind === 'answer' || reply.outcome.kind === 'nodata' ? reply : undefined
 }
@@ -185,19 +202,22 @@ function dsIn(response: Buffer, zone: string): Ds[] {
   return records.flatMap(({ name, type, rdata }) => (name === zone && type === TYPE.DS ? (parseDs(rdata) ?? []) : []))
 }
 
-/** The entries that were added longest ago go first. */
-function createCache<T>(clock: Clock) {
-  const entries = new Map<string, { value: T; at: number }>()
+/** A copy, so that the cache does not hold the response. */
+function copyOf(ds: Ds): Ds {
+  return { ...ds, digest: Buffer.from(ds.digest) }
+}
+
+function createCache<T>(clock: Clock, weightOf: (value: T) => number) {
+  const limit = { entries: MAX_ZONES, weight: MAX_OCTETS }
+  const entries = new WeightedCache<{ value: T; at: number }>(limit, ({ value }) => weightOf(value))
   return {
     find(key: string, maxAgeMs: number): T | undefined {
       const entry = entries.get(key)
       return entry && clock.elapsed() - entry.at <= maxAgeMs ? entry.value : undefined
     },
-    add(key: string, value: T): void {
-      entries.delete(key)
-      entries.set(key, { value, at: clock.elapsed() })
-      const oldest = entries.keys().next().value
-      if (entries.size > MAX_ZONES && oldest !== undefined) entries.delete(oldest)
-    },
+    add: (key: string, value: T) => entries.set(key, { value, at: clock.elapsed() }),
   }
 }
+
+const weightOf = (trust: Trust) =>
+  trust.kind === 'secure' ? trust.ds.reduce((sum, { digest }) => sum + digest.length, 0) : 0

@@ -8,7 +8,7 @@ import { OverloadError } from '../semaphore.ts'
 import type { ChainOfTrust, Trust } from './chain-of-trust.ts'
 import { type DnssecVerdict, unknown } from './dnssec-verdict.ts'
 import { QUERY_TIMEOUT_MS, querySigned } from './signed-query.ts'
-import { type ValidationInput, validateResponse } from './validate.ts'
+import { type SignedQuestion, type ValidationInput, validateResponse } from './validate.ts'
 import { decodeSignedMessage, TYPE } from './wire-records.ts'
 
 /**
@@ -49,9 +49,9 @@ export function createServerValidator({
   async function validate(question: Question, view: ZoneView, server: number, call: ValidationCall): Promise<Verdict> {
     const { zone } = view
     if (zone === '' || view.isDenied || view.isUnknown) return unknown('no_answer')
-    const askServer = (name: string, type: number) =>
-      queryAddresses(view.nameServers[server]?.ips ?? [], name, type, call)
+    const askServer = (name: string, type: number) => queryAddresses(view, server, { name, type }, call)
     const signed = { name: question.name, type: TYPE[question.type] }
+    let isOther: Promise<boolean> | undefined
     let responses: Promise<[Buffer | undefined, Buffer | undefined]> | undefined
     const validateWith = async (trust: Trust): Promise<Verdict> => {
       if (trust.kind === 'bogus') return { kind: 'bogus', cause: trust.cause, above: { nameServer: trust.nameServer } }
@@ -61,7 +61,9 @@ export function createServerValidator({
       if (!keyResponse || !response) return unknown('no_answer')
       const input = { zone, keyResponse, response, question: signed, now: clock.now(), work: call.work }
       const verdict = validateResponse({ ...input, ds: trust.ds })
-      return mayBeOfOtherZone(verdict) && (await isOfOtherZone(askServer, input)) ? unknown('other_zone') : verdict
+      if (!mayBeOfOtherZone(verdict)) return verdict
+      isOther ??= isOfOtherZone(askServer, input)
+      return (await isOther) ? unknown('other_zone') : verdict
     }
     const validateAt = async (parent: number) => {
       const verdict = await validateWith(await chainOfTrust.find(zone, parent, false, call))
@@ -77,10 +79,15 @@ export function createServerValidator({
     return bestOf([first, ...others])
   }
 
-  async function queryAddresses(ips: readonly string[], name: string, type: number, { signal, group }: ValidationCall) {
-    for (const ip of ips.slice(0, MAX_ADDRESSES)) {
+  async function queryAddresses(
+    { zone, nameServers }: ZoneView,
+    server: number,
+    question: SignedQuestion,
+    { signal, group, budget }: ValidationCall,
+  ) {
+    for (const ip of (nameServers[server]?.ips ?? []).slice(0, MAX_ADDRESSES)) {
       const address: ServerAddress = { ip, port }
-      const packet = await querySigned(sender, address, { name, type }, { timeoutMs, signal, group })
+      const packet = await querySigned(sender, address, question, { timeoutMs, signal, group, zone, budget })
       if (packet) return packet
     }
     return undefined
@@ -90,7 +97,10 @@ export function createServerValidator({
     hasTrustAnchors: chainOfTrust.hasTrustAnchors,
     async validate(question, view, server, call) {
       try {
-        const verdict = await validate(question, view, server, call)
+        const found = await validate(question, view, server, call)
+        // What was not asked may have shown that the answer is not bogus.
+        const isCutShort = (found.kind === 'unknown' || found.kind === 'bogus') && isExhausted(call, view)
+        const verdict = isCutShort ? unknown('too_many_queries') : found
         return { ...verdict, ede: extendedErrorsOf(verdict) }
       } catch (error) {
         if (error instanceof OverloadError) return { ...unknown('no_answer'), ede: [] }
@@ -114,7 +124,11 @@ export function validatorForRules(validator: ServerValidator): DnssecValidator |
 }
 
 /** What did not arrive may arrive at the next check. */
-const RETRIED: readonly string[] = ['no_answer', 'no_answer_above'] satisfies UnknownReason[]
+const RETRIED: readonly string[] = ['no_answer', 'no_answer_above', 'too_many_queries'] satisfies UnknownReason[]
+
+function isExhausted({ budget }: ValidationCall, { zone }: ZoneView): boolean {
+  return budget !== undefined && budget.leftFor(zone) <= 0
+}
 
 type Verdict = DnssecVerdict & Pick<ServerVerdict, 'above'>
 

@@ -1,6 +1,7 @@
 import { nameToWire } from '../names.ts'
 import type { ServerAddress } from '../outcome.ts'
 import type { PacketSender, SendOptions } from '../packet-sender.ts'
+import type { QueryBudget } from '../resolver/query-budget.ts'
 import { CLASS_IN, TYPE_OPT } from '../wire.ts'
 import type { SignedQuestion } from './validate.ts'
 
@@ -11,18 +12,24 @@ const TRUNCATED = 0x0200
 const UDP_ATTEMPTS = 2
 export const QUERY_TIMEOUT_MS = 1_000
 
+/** `zone`: of the server. `budget`: of the check. */
+export type SignedQueryOptions = Omit<SendOptions, 'transport'> & { zone: string; budget?: QueryBudget | undefined }
+
 /**
- * The response of one authoritative server with its signatures. Undefined if none came in time. Rejects with the signal's reason, and
- * with `OverloadError`. `timeoutMs`: of one attempt, of which there are at most three.
+ * The response of one authoritative server with its signatures. Undefined if none came in time, or if the budget is exhausted. Rejects
+ * with the signal's reason, and with `OverloadError`. `timeoutMs`: of one attempt, of which there are at most three.
  */
 export async function querySigned(
   sender: PacketSender,
   server: ServerAddress,
   question: SignedQuestion,
-  options: Omit<SendOptions, 'transport'>,
+  { zone, budget, ...options }: SignedQueryOptions,
 ): Promise<Buffer | undefined> {
-  const send = (transport: 'udp' | 'tcp') =>
-    sender.sendPacket(encodeSignedQuery(question), server, { ...options, transport })
+  const send = async (transport: 'udp' | 'tcp') => {
+    if (budget && budget.leftFor(zone) <= 0) return undefined
+    budget?.spend(zone, 1)
+    return await sender.sendPacket(encodeSignedQuery(question), server, { ...options, transport })
+  }
   let packet: Buffer | undefined
   for (let attempt = 0; attempt < UDP_ATTEMPTS && !packet; attempt++) packet = await send('udp')
   const isTruncated = packet !== undefined && packet.length >= 4 && (packet.readUInt16BE(2) & TRUNCATED) !== 0

@@ -31,6 +31,8 @@ export type AuthoritativeClient = {
 export type ZoneViewOptions = {
   fresh: boolean
   number?: number
+  /** Of the check: shared by its questions. */
+  budget?: QueryBudget | undefined
   group?: string | undefined
   signal?: AbortSignal | undefined
 }
@@ -167,8 +169,8 @@ export function createAuthoritativeClient({
       const key = `${limits} ${pinned} ${question.type} ${question.name}`
       return singleFlight(key, signal, () => resolveQuestion(question, options))
     },
-    async zoneView(question, { fresh, number = 0, group, signal }) {
-      const resolution = newResolution({ firstServer: number, group }, MAX_VIEW_QUERIES)
+    async zoneView(question, { fresh, number = 0, budget, group, signal }) {
+      const resolution = { ...newResolution({ firstServer: number, group }, MAX_VIEW_QUERIES), checkBudget: budget }
       const view = await withinTimeout(signal, (both) =>
         views[fresh ? 'fresh' : 'recent'](question, { ...resolution, signal: both }),
       )

@@ -66,6 +66,17 @@ describe('the view of a zone', () => {
     expect(await fresh()).toMatchObject({ zone: 'test', isDenied: false })
   })
 
+  test('holds at most 100 names of what each server gives, however many there are', async () => {
+    const { parents, servers, fresh } = await givenZone()
+    const names = Array.from({ length: 400 }, (_, index) => `ns${1000 + index}.example.test`)
+    const { ip } = servers[0]!.address
+    for (const parent of parents) parent.delegate('example.test', Object.fromEntries(names.map((name) => [name, [ip]])))
+    servers[0]!.set('example.test', 'NS', names)
+    const { nameServers, ownNameServers, parents: given } = (await fresh())!
+    expect(nameServers).toHaveLength(13)
+    expect([ownNameServers, ...given.map((one) => one.nameServers)]).toEqual(Array(4).fill(names.slice(0, 100)))
+  })
+
   test('is unknown while no server of the parent answers', async () => {
     const { parents, fresh } = await givenZone()
     for (const parent of parents) parent.drop('*')

@@ -1,5 +1,6 @@
 import { isSubdomain } from '../names.ts'
 import type { Outcome, Question } from '../outcome.ts'
+import { WeightedCache } from '../weighted-cache.ts'
 import { ancestors, type Delegation, delegationOf, type NameServer, type Referral } from './delegation.ts'
 import { fillInAddresses, queryZone, type Resolution, type ResolverDeps } from './iterative-resolver.ts'
 import { isReferralDown } from './zone-response.ts'
@@ -41,22 +42,23 @@ const FRESH_MS = 5_000
 /** The queries at the source rest on it, so that a change of the delegation is seen hardly later than one of a record. */
 const RECENT_MS = 5 * 60_000
 const MAX_CUTS = 10
+/** Of the name servers that one server gives. A response has room for thousands. */
+const MAX_NAMES = 100
 const MAX_VIEWS = 10_000
+/** In characters of names: as many as 50 views of a hostile zone have. */
+const MAX_WEIGHT = 16 * 1024 * 1024
 const NEVER = Number.NEGATIVE_INFINITY
 
-export function createZoneViews(deps: ResolverDeps, maxViews = MAX_VIEWS): ZoneViews {
+export function createZoneViews(deps: ResolverDeps, limit = { entries: MAX_VIEWS, weight: MAX_WEIGHT }): ZoneViews {
   const { clock } = deps
-  const views = new Map<string, CachedView>() // the least recently used first
+  const views = new WeightedCache<CachedView>(limit, weightOf)
   const pending = new Map<string, Promise<unknown>>()
   const isYoung = (at: number, ms: number) => clock.elapsed() - at <= ms
 
   function find(name: string): CachedView | undefined {
     for (const key of ancestors(name)) {
       const view = views.get(key)
-      if (!view) continue
-      views.delete(key)
-      views.set(key, view)
-      return view
+      if (view) return view
     }
     return undefined
   }
@@ -70,10 +72,7 @@ export function createZoneViews(deps: ResolverDeps, maxViews = MAX_VIEWS): ZoneV
     const isChanged = earlier !== undefined && !isSameDelegation(earlier, view)
     const added = { ...view, changedAt: isChanged ? clock.elapsed() : earlier?.changedAt }
     if (earlier && earlier.zone !== view.zone) views.delete(earlier.zone)
-    views.delete(key)
     views.set(key, added)
-    const oldest = views.keys().next().value
-    if (views.size > maxViews && oldest !== undefined) views.delete(oldest)
     return added
   }
 
@@ -126,6 +125,16 @@ export function createZoneViews(deps: ResolverDeps, maxViews = MAX_VIEWS): ZoneV
   }
 }
 
+function weightOf({ zone, nameServers, parents, ownNameServers }: ZoneView): number {
+  const lists = [
+    [zone],
+    nameServers.map(({ name }) => name),
+    ownNameServers ?? [],
+    ...parents.map(({ server, nameServers }) => [server, ...(nameServers ?? [])]),
+  ]
+  return lists.flat().reduce((sum, name) => sum + name.length, 0)
+}
+
 /** The delegation as the resolver uses it. `server`: only to the n-th of its name servers. */
 export function delegationTo({ zone, nameServers }: ZoneView, server?: number): Delegation {
   const servers = server === undefined ? nameServers : nameServers.slice(server, server + 1)
@@ -163,7 +172,8 @@ async function followDown(
       : await askOne(deps, zone, question, resolution)
     if (answers.length === 0) {
       // The zone's own servers may fail. Without those of a top-level domain there is nothing to ask.
-      if (isTopLevel(zone.zone)) view = { ...view, isUnknown: true }
+      const isCutShort = resolution.checkBudget !== undefined && resolution.checkBudget.leftFor(zone.zone) <= 0
+      if (isTopLevel(zone.zone) || isCutShort) view = { ...view, isUnknown: true }
       break
     }
     if (!answers.some(({ outcome }) => outcome.kind === 'nxdomain' || isCut(outcome, zone, question))) break
@@ -182,7 +192,7 @@ async function followDown(
 
 async function withOwnNameServers(deps: ResolverDeps, view: ZoneView, resolution: Resolution): Promise<ZoneView> {
   const { outcome } = await queryZone(deps, delegationTo(view), { name: view.zone, type: 'NS' }, resolution)
-  return { ...view, ownNameServers: outcome.kind === 'answer' ? outcome.rrset.values : null }
+  return { ...view, ownNameServers: outcome.kind === 'answer' ? outcome.rrset.values.slice(0, MAX_NAMES) : null }
 }
 
 type ServerAnswer = { server: string; outcome: Outcome }
@@ -223,7 +233,7 @@ function decideCut(
   const referrals = new Map<string, Referral>()
   for (const { server, outcome } of answers) {
     if (isCut(outcome, zone, question)) {
-      const nameServers = [...new Set(outcome.nameServers)].sort()
+      const nameServers = [...new Set(outcome.nameServers)].sort().slice(0, MAX_NAMES)
       parents.push({ server, nameServers })
       if (!referrals.has(delegationKey(nameServers))) referrals.set(delegationKey(nameServers), outcome)
     } else if (outcome.kind === 'nxdomain') parents.push({ server, nameServers: null })
