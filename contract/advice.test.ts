@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ADVICE, adviceFor, stepsOf } from './advice.ts'
+import { ADVICE, adviceFor, customerStepsOf, stepsOf } from './advice.ts'
 import { VERDICT_REASONS, type VerdictReason } from './reasons.ts'
 
 const record = { name: 'www.example.com', type: 'A' }
@@ -76,6 +76,22 @@ test('a wrong CNAME is replaced in flexible mode too, because a name has only on
     code: 'replace_records',
     params: { add: ['new.example'], remove: ['old.example'] },
   })
+})
+
+test.each([
+  ['TXT', 'v=spf1 include:a.example -all', ['v=spf1 -all', 'site=1'], ['v=spf1 -all']],
+  ['SPF', 'v=spf1 include:a.example -all', ['v=spf1 -all'], ['v=spf1 -all']],
+  ['TXT', 'v=DMARC1; p=reject', ['V = dmarc1; p=none'], ['V = dmarc1; p=none']],
+  ['TXT', 'v=DKIM1; p=K', ['k=rsa; p=O', 'site=1'], ['k=rsa; p=O']],
+  ['TXT', 'v=STSv1; id=1', ['site=1'], undefined],
+  ['TXT', 'site=2', ['site=1'], undefined],
+])('a %s record %s beside %j extends a record of its kind, of which there can be only one', (...row) => {
+  const [record_type, expected, observed, extend] = row
+  const params = { ...values, record_type, observed, missing: [expected], unexpected: [] }
+  const advice = adviceFor({ code: 'missing_values', params })!
+  expect(advice.code).toBe(extend ? 'extend_record' : 'add_records')
+  expect(advice.params.extend).toEqual(extend)
+  expect(customerStepsOf(advice)).toEqual(extend ? [advice.text] : [])
 })
 
 test('at the end of a CNAME chain the advice names the owner of the records', () => {

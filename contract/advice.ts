@@ -13,6 +13,8 @@ type Params = {
   record_type: string
   add: readonly string[]
   remove: readonly string[]
+  missing: readonly string[]
+  extend: readonly string[]
   target: string
   chain: readonly string[]
   zone: string
@@ -46,6 +48,10 @@ export const ADVICE = {
   add_records: entry('Add the missing records', ['name', 'owner', 'record_type', 'add'], (params) => [
     ...chainStep(params),
     `Add ${listed(params.add)} to the ${recordText(params, 2)} of ${params.owner} ${placeText(params)}.`,
+  ]),
+  extend_record: entry('Extend the record', ['name', 'owner', 'record_type', 'missing', 'extend'], (params) => [
+    ...chainStep(params),
+    `Extend ${listed(params.extend)} in the ${recordText(params, 2)} of ${params.owner} ${placeText(params)}, so that it contains all parts of ${listed(params.missing)}. Two records of this kind are an error.`,
   ]),
   remove_records: entry('Remove the unexpected records', ['name', 'owner', 'record_type', 'remove'], (params) => [
     ...chainStep(params),
@@ -106,11 +112,15 @@ export function adviceFor({ code, params }: VerdictReason, warnings: readonly Wa
       return null
     case 'unexpected_values':
       return newAdvice('replace_records', { ...recordParams(params), add: params.missing, remove: params.unexpected })
-    case 'missing_values':
+    case 'missing_values': {
+      const extend = params.observed.filter((text) => params.missing.some((missing) => isOfOnePolicy(missing, text)))
+      if (extend.length > 0)
+        return newAdvice('extend_record', { ...recordParams(params), missing: params.missing, extend })
       // A name can have only one such record, so it is replaced in flexible mode too.
       return RECORD_TYPE_TEXTS[params.record_type as MonitorRecordType]?.isSingle
         ? newAdvice('replace_records', { ...recordParams(params), add: params.missing, remove: params.observed })
         : newAdvice('add_records', { ...recordParams(params), add: params.missing })
+    }
     case 'extra_values':
       return newAdvice('remove_records', { ...recordParams(params), remove: params.unexpected })
     case 'unexpected_during_change':
@@ -148,6 +158,14 @@ export function adviceFor({ code, params }: VerdictReason, warnings: readonly Wa
       return newAdvice('contact_provider', params)
   }
 }
+
+/** Texts such as SPF, DMARC and DKIM records begin with their version, which DKIM may omit. A name can have one of each. */
+function isOfOnePolicy(expected: string, text: string): boolean {
+  const version = versionOf(expected)
+  return version !== '' && (versionOf(text) === version || (version === 'dkim1' && /(?:^|;)\s*p\s*=/.test(text)))
+}
+
+const versionOf = (text: string) => /^["\s]*v\s*=\s*(\w+)/i.exec(text)?.[1]?.toLowerCase() ?? ''
 
 /** Absent if the name servers were not asked, or none of their answers fails validation. */
 function causesIn(warnings: readonly Warning[]): { causes?: DnssecFinding[] } {
@@ -192,6 +210,8 @@ const PARAMS = {
   record_type: Type.String(),
   add: Type.Array(Type.String(), { description: 'Records to add.' }),
   remove: Type.Array(Type.String(), { description: 'Records to remove.' }),
+  missing: Type.Array(Type.String(), { description: 'What the record has to contain.' }),
+  extend: Type.Array(Type.String(), { description: 'The record that does not contain it.' }),
   target: Type.String({ description: 'The end of the CNAME chain.' }),
   chain: Type.Array(Type.String()),
   zone: Type.String(),

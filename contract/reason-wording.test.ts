@@ -25,6 +25,12 @@ test.each([
   expect(reason(observed, expected)).toMatch(new RegExp(`${sentence.replace(/[()+.]/g, '\\$&')}$`))
 })
 
+test('spaces of other widths are shown, so that the two texts differ', () => {
+  expect(reason('v=spf1\u00a0-all', 'v=spf1 -all')).toMatch(
+    /^a\.example answers v=spf1<U\+00A0>-all instead of "v=spf1 -all"\./,
+  )
+})
+
 test('other values have no such sentence', () => {
   expect(reason('site=2', 'site=1')).toBe('a.example answers site=2 instead of site=1.')
 })

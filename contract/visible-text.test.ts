@@ -8,6 +8,7 @@ test.each([
   ['isolates', '\u2066\u2067\u2068\u2069', '<U+2066><U+2067><U+2068><U+2069>'],
   ['marks', '\u200e\u200f\u061c', '<U+200E><U+200F><U+061C>'],
   ['zero width', 'a\u200bb\u200cc\u200dd\u2060e\ufeff', 'a<U+200B>b<U+200C>c<U+200D>d<U+2060>e<U+FEFF>'],
+  ['spaces that look like others', 'a\u00a0b\u2009c\u202fd', 'a<U+00A0>b<U+2009>c<U+202F>d'],
   ['separators', '\u2028\u2029', '<U+2028><U+2029>'],
   ['without a shape', '\u00ad\u3164\u115f\u034f', '<U+00AD><U+3164><U+115F><U+034F>'],
   ['tags beyond 16 bits', 'a\u{e0041}', 'a<U+E0041>'],

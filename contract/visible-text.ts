@@ -1,11 +1,11 @@
 // DNS data, names and labels that people read, on pages, in messages, in the terminal.
 
 /**
- * Control characters, marks that change the direction of text, and what has no shape. Joiners and variation selectors are part of emoji
+ * Control characters, marks that change the direction of text, what has no shape, and spaces that look like U+0020. Joiners and variation selectors are part of emoji
  * and of scripts such as Arabic, and stay there.
  */
 const HIDDEN =
-  /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\u200c\u200d\ufe0e\ufe0f]]|(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\p{M}\p{Script=Arabic}])[\u200c\u200d\ufe0e\ufe0f]/gv
+  /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u00a0\u2000-\u200a\u202f\u205f]--[\u200c\u200d\ufe0e\ufe0f]]|(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\p{M}\p{Script=Arabic}])[\u200c\u200d\ufe0e\ufe0f]/gv
 
 /** `U+202E`. */
 export const codePointText = (character: string): string =>
