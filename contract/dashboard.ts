@@ -35,12 +35,13 @@ export type Cause = Static<typeof Cause>
 
 /**
  * The one count of trouble. A monitor fails if it is active and neither valid nor unchecked. It is in an open incident, or else
- * awaited, or else was never valid. Incidents follow their monitors within seconds.
+ * awaited, or else failed a moment ago, or else was never valid. Incidents follow their monitors within seconds.
  */
 const Failing = StrictObject({
   monitors: Type.Integer({ description: 'How many monitors fail.' }),
   in_incidents: Type.Integer({ description: 'Those that are in an open incident.' }),
   awaited: Type.Integer({ description: 'Others that wait for their expected records.' }),
+  failed_now: Type.Integer({ description: 'Others that were valid, and whose incident opens within seconds.' }),
   never_valid: Type.Integer({
     description: 'The others: an incident opens when a monitor fails that was valid before.',
   }),

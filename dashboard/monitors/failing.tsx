@@ -10,10 +10,11 @@ export function failingText(failing: Failing, active: number): string {
 }
 
 /** "2 in 1 open incident, 1 awaited, 1 never valid": where each failing monitor is. */
-export function whereText({ monitors, in_incidents, awaited, never_valid, ...open }: Failing): string {
+export function whereText({ monitors, in_incidents, awaited, failed_now, never_valid, ...open }: Failing): string {
   const parts = [
     [in_incidents, incidentsText(open)],
     [awaited, 'awaited'],
+    [failed_now, 'failed just now'],
     [never_valid, 'never valid'],
   ] as const
   return parts

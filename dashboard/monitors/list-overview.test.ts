@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { countText, shownStates, summaryText } from './list-overview.ts'
 
-const NONE = { monitors: 0, in_incidents: 0, awaited: 0, never_valid: 0, incidents: 0, acknowledged: 0 }
+const NONE = { monitors: 0, in_incidents: 0, awaited: 0, failed_now: 0, never_valid: 0, incidents: 0, acknowledged: 0 }
 
 test.each([
   [{ active: 0, disabled: 0, states: {} }, 'Your expected records and their current state.'],
@@ -17,6 +17,10 @@ test.each([
 })
 
 test.each([
+  [
+    { monitors: 2, failed_now: 1, never_valid: 1 },
+    '2 of 3 active monitors are failing: 1 failed just now, 1 never valid.',
+  ],
   [{ monitors: 1, never_valid: 1 }, '1 of 3 active monitors is failing: never valid.'],
   [{ monitors: 2, in_incidents: 2, incidents: 1 }, '2 of 3 active monitors are failing: in 1 open incident.'],
   [

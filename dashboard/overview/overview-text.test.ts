@@ -8,7 +8,7 @@ const overview = (more: Partial<Overview> = {}): Overview => ({
   states: { VALID: 124 },
   active: 124,
   disabled: 0,
-  failing: { monitors: 0, in_incidents: 0, awaited: 0, never_valid: 0, incidents: 0, acknowledged: 0 },
+  failing: { monitors: 0, in_incidents: 0, awaited: 0, failed_now: 0, never_valid: 0, incidents: 0, acknowledged: 0 },
   attention: [],
   more: 0,
   changes: [],
@@ -30,7 +30,15 @@ describe('the overall state', () => {
 
   test('failing monitors are counted by where they are, issues of webhooks apart', () => {
     const webhooks = { count: 30, paused: 1, failing: 24, late: 0, trouble: [] }
-    const failing = { monitors: 6, in_incidents: 3, awaited: 1, never_valid: 2, incidents: 2, acknowledged: 1 }
+    const failing = {
+      monitors: 6,
+      in_incidents: 3,
+      awaited: 1,
+      failed_now: 0,
+      never_valid: 2,
+      incidents: 2,
+      acknowledged: 1,
+    }
     expect(overallVerdict(overview({ failing }), NOW)).toEqual({
       tone: 'bad',
       title: '6 monitors are failing',

@@ -128,7 +128,7 @@ const issuesTitle = (count: number, isOther: boolean) =>
 
 function toneOf(overview: Overview, now: number): Tone {
   const { failing, webhooks } = overview
-  if (failing.in_incidents + failing.never_valid + webhooks.paused > 0) return 'bad'
+  if (failing.in_incidents + failing.failed_now + failing.never_valid + webhooks.paused > 0) return 'bad'
   const alerts = serverAlerts(overview, now)
   if (alerts.some(({ tone }) => tone === 'bad')) return 'bad'
   return alerts.length + webhooks.failing > 0 ? 'warn' : 'idle'

@@ -63,6 +63,21 @@ test('a filled form asks before it is discarded, survives an outage, and shows w
   await form.getByRole('button', { name: 'Overwrite' }).click()
   await form.waitFor({ state: 'detached' })
   expect(await stored()).toMatchObject({ name: 'Renamed', delay: 7 })
+
+  // The response of a save is lost. Saved again, it is the same change and no colleague's.
+  await open()
+  await form.getByLabel('Delay in minutes').fill('8')
+  const own = (url: URL) => url.pathname === `/alert-rules/${rule.id}`
+  await page.route(own, async (route) => {
+    await route.fetch()
+    await route.abort()
+  })
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.getByText('Cannot reach the server.').first().waitFor()
+  expect(await stored()).toMatchObject({ delay: 8 })
+  await page.unroute(own)
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.waitFor({ state: 'detached' })
 })
 
 test('windows, channels and planned changes do not overwrite the edit of a colleague', async () => {

@@ -132,26 +132,48 @@ export async function listFailingMonitors(
 const inGroup = (organizationId: string, { state, domain }: FailingGroupKey): RawBuilder<unknown> =>
   sql`organization_id = ${organizationId} and ${IS_FAILING} and state = ${state} and domain = ${domain}`
 
-/** Where the failing monitors are: in an open incident, awaited, or neither. `monitors`: how many there are. */
+/** Events that no incident has yet are counted up to this number. */
+const MAX_PENDING_EVENTS = 2_000
+
+/** Where the failing monitors are: in an open incident, awaited, about to be in one, or neither. `monitors`: how many there are. */
 export async function countFailing(db: Database, { organizationId }: Tenant, monitors: number): Promise<Failing> {
-  const { rows } = await sql<{ incidents: number; acknowledged: number; failing: number; awaited: number }>`
+  const { rows } = await sql<{
+    incidents: number
+    acknowledged: number
+    failing: number
+    awaited: number
+    failed_now: number
+  }>`
     select count(*) as incidents, count(acknowledged_at) as acknowledged,
         cast(coalesce(sum(failing), 0) as bigint) as failing,
         (select count(*) from ${indexedTable(db, 'waits', 'open_waits')}
           join monitors on monitors.organization_id = waits.organization_id and monitors.id = waits.monitor_id
           where waits.organization_id = ${organizationId} and waits.ended_at is null and ${IS_FAILING}
             and not exists (select 1 from incident_monitors where incident_monitors.organization_id = waits.organization_id
-              and incident_monitors.monitor_id = waits.monitor_id and recovered_at is null)) as awaited
+              and incident_monitors.monitor_id = waits.monitor_id and recovered_at is null)) as awaited,
+        (select count(distinct pending.monitor_id) from (
+            select events.monitor_id, events.old_state from due_evaluations
+              join events on events.organization_id = due_evaluations.organization_id and events.id > after_event_id
+              where due_evaluations.organization_id = ${organizationId} and due_at is not null and new_state <> 'VALID'
+              order by events.id limit ${MAX_PENDING_EVENTS}) as pending
+          join monitors on monitors.organization_id = ${organizationId} and monitors.id = pending.monitor_id
+          where (pending.old_state = 'VALID' or monitors.was_valid = 1) and ${IS_FAILING}
+            and not exists (select 1 from incident_monitors where incident_monitors.organization_id = ${organizationId}
+              and incident_monitors.monitor_id = pending.monitor_id and recovered_at is null)
+            and not exists (select 1 from waits where waits.organization_id = ${organizationId}
+              and waits.monitor_id = pending.monitor_id and waits.ended_at is null)) as failed_now
       from ${indexedTable(db, 'incidents', 'open_incidents_by_id')}
       where organization_id = ${organizationId} and resolved_at is null`.execute(db)
   const { incidents, acknowledged, ...counted } = rows[0]!
   const inIncidents = Math.min(counted.failing, monitors)
   const awaited = Math.min(counted.awaited, monitors - inIncidents)
+  const failedNow = Math.min(counted.failed_now, monitors - inIncidents - awaited)
   return {
     monitors,
     in_incidents: inIncidents,
     awaited,
-    never_valid: monitors - inIncidents - awaited,
+    failed_now: failedNow,
+    never_valid: monitors - inIncidents - awaited - failedNow,
     incidents,
     acknowledged,
   }

