@@ -146,6 +146,22 @@ export const api = {
   /** Fails with 412 if the resource has changed since it was read. */
   deleteIfMatch: (path: string, ifMatch: string) => send<null>('DELETE', path, { ifMatch }),
   getVersioned: <T>(path: string, signal?: AbortSignal) => send<T>('GET', path, { signal }),
-  /** Fails with 412 if the resource has changed since it was read. */
-  patchIfMatch: <T>(path: string, body: unknown, ifMatch: string) => send<T>('PATCH', path, { body, ifMatch }),
+  /** Fails with 412 if the resource has changed since it was read, unless it is as `body` says: the response to that save was lost. */
+  patchIfMatch: async <T>(path: string, body: unknown, ifMatch: string): Promise<Versioned<T>> => {
+    try {
+      return await send<T>('PATCH', path, { body, ifMatch })
+    } catch (error) {
+      if (!(error instanceof ApiProblem && error.status === 412)) throw error
+      const stored = await send<T>('GET', path)
+      if (isAs(stored.value, body)) return stored
+      throw error
+    }
+  },
+}
+
+/** Whether every field of `body` has this value. */
+function isAs(stored: unknown, body: unknown): boolean {
+  const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (!isObject(stored) || !isObject(body)) return JSON.stringify(stored ?? null) === JSON.stringify(body ?? null)
+  return Object.entries(body as object).every(([name, value]) => isAs((stored as Record<string, unknown>)[name], value))
 }
