@@ -56,6 +56,23 @@ test.each([
   expect(stored(type, value)).toContain('is a wildcard, which no record answers. Use the name that the record has.')
 })
 
+test.each([
+  ['A', '@ IN A 192.0.2.1', '192.0.2.1'],
+  ['A', 'www 300 A 192.0.2.1', '192.0.2.1'],
+  ['MX', 'a.example. 300 IN MX 10 mail.a.example.', '10 mail.a.example'],
+  ['MX', 'MX 10 mail.a.example.', '10 mail.a.example'],
+  ['CNAME', 'www\tIN\tCNAME\tlb.a.example.', 'lb.a.example'],
+  ['CAA', '@ IN CAA 0 issue "ca.example"', '0 issue "ca.example"'],
+  ['SOA', 'a.example. IN SOA ns1 h.a.example. ( 1 ; serial\n 2 3 4 5 )', 'ns1 h.a.example 1 2 3 4 5'],
+] as const)('a whole line of a zone file is read as its %s record: %j', (type, line, value) => {
+  expect(stored(type, line)).toEqual([value])
+})
+
+test('a line of a zone file with another type, or with a record that cannot be read, is refused', () => {
+  expect(stored('A', '@ IN MX 10 mail.a.example.')).toContain('is not an IPv4 address')
+  expect(stored('A', '@ IN A 192.0.2')).toContain('"@ IN A 192.0.2" is not an IPv4 address')
+})
+
 test('an SOA record with parentheses and comments is read', () => {
   const pasted = `ns1.a.example. hostmaster.a.example. (
     2026112101 ; serial (of today)

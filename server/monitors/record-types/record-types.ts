@@ -112,9 +112,24 @@ export function expectationOf(
 
 function parseOne(text: string, recordType: MonitorRecordType, isExactMatch: boolean): ParsedValue {
   if (isTooLong(text)) return tooLong(text)
-  const parsed = recordTypeOf(recordType).parseExpected(resolveGenericForm(text, recordType), isExactMatch)
+  const parse = (value: string) =>
+    recordTypeOf(recordType).parseExpected(resolveGenericForm(value, recordType), isExactMatch)
+  const refusedOrParsed = parse(text)
+  const mayBeLine = !refusedOrParsed.ok && !RECORD_TYPE_TEXTS[recordType].isText
+  const data = mayBeLine ? dataOfRecordLine(text, recordType) : undefined
+  const ofLine = data === undefined ? undefined : parse(data)
+  const parsed = ofLine?.ok ? ofLine : refusedOrParsed
   // Escapes can make the stored value longer than the input.
   return parsed.ok && isTooLong(parsed.value) ? tooLong(parsed.value) : parsed
+}
+
+// The owner name, TTL and class before the type, and the data after it. RFC 1035 section 5.1.
+const RECORD_LINE = /^\s*(?:[^\s"();]+\s+)?(?:\d+\s+)?(?:IN\s+)?(?:\d+\s+)?([A-Z]+)\s+(\S.*)$/is
+
+/** The data of a line of a zone file. Undefined for other text, and for a record of another type. */
+function dataOfRecordLine(line: string, recordType: MonitorRecordType): string | undefined {
+  const [, type, data] = RECORD_LINE.exec(line) ?? []
+  return type?.toUpperCase() === recordType ? data : undefined
 }
 
 /** The value of data in the generic form. Other input is returned unchanged. */
