@@ -342,6 +342,17 @@ onBothEngines('an API key', (_fresh, engine) => {
     for (const { key } of [first, third, writer]) expect(await works(world, key)).toBe(false)
   })
 
+  test('is revoked with the key that created it also after keys that it created rotated it', async () => {
+    const world = await givenApp(engine)
+    const stolen = (await create(world, { role: 'admin' })).body
+    const second = (await create(world, { role: 'admin' }, { key: stolen.key })).body
+    const third = (await create(world, { role: 'admin' }, { key: second.key })).body
+    const rotated = (await rotate(world, second.id, {}, { key: third.key })).body
+    expect(rotated.created_by_key_id).toBe(stolen.id)
+    expect((await world.call(`${KEYS}/${stolen.id}?created_keys=revoke`, { method: 'DELETE' })).status).toBe(204)
+    expect([await works(world, rotated.key), await works(world, third.key)]).toEqual([false, false])
+  })
+
   test('shows that its previous key ends with it', async () => {
     const world = await givenApp(engine)
     const expires = new Date(world.deps.clock.now() + HOUR_MS).toISOString()

@@ -106,9 +106,18 @@ export async function rotateApiKey(
     if (caller.key) refuseHigherRights(caller.key.rights, rightsOf(row, settings), settings)
     const graceUntil = Math.min(context.now + graceHours * HOUR_MS, row.expires_at ?? Number.POSITIVE_INFINITY)
     const previousUntil = graceHours === 0 ? null : graceUntil
-    const by = caller.key?.id === row.id ? {} : { by: creatorOf(caller) }
+    const by = (await isCreatedBy(transaction, context, caller, row.id)) ? {} : { by: creatorOf(caller) }
     return await rotateKey(transaction, context, row, { previousUntil, ...by })
   })
+}
+
+/**
+ * Whether the caller is the key, or a key that it created, also over others. It then does not become the creator: two keys that are each
+ * other's would no longer be revoked with the key that created the first one.
+ */
+async function isCreatedBy(db: Database, context: RequestContext, { key }: KeyAdmin, id: string): Promise<boolean> {
+  if (!key || key.id === id) return key !== undefined
+  return (await findCreatedKeys(db, context, id)).some((created) => created.id === key.id)
 }
 
 /**
