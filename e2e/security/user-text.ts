@@ -143,7 +143,7 @@ export const USER_TEXTS: readonly UserText[] = [
   {
     text: 'Zone file of an import',
     work: 'reading its records',
-    bound: '1 MiB, 5,000 rows, entries of 16,384 characters; other requests are answered in between',
+    bound: '1 MiB, 5,000 rows, entries of 16,384 characters, names of 2,000; other requests are answered in between',
     test: 'server/dashboard/import/zone-file.test.ts',
   },
   {

@@ -211,3 +211,15 @@ test('parsing a large file yields to the event loop', async () => {
     expect([part, turns > 25 || part === 'a\n']).toEqual([part, true])
   }
 })
+
+test('names that are too long are cut, so that the work for a line does not grow with the lines before it', async () => {
+  const long = 'a'.repeat(16_000)
+  const origins = `$ORIGIN ${long}\n`.repeat(3)
+  const rows = await read(
+    `${origins}${long} A 192.0.2.1\n A 192.0.2.2\nb CNAME c\n${long}. SOA ns h 1 2 3 4 5\n`,
+    'example.com',
+  )
+  const lengths = rows.flatMap(({ name, values }) => [name, ...values]).map(({ length }) => length)
+  // Longer than every valid name, so that each row is refused.
+  expect([Math.min(...lengths.filter((length) => length > 9)), Math.max(...lengths)]).toEqual([2_000, 2_000])
+})

@@ -53,8 +53,9 @@ function readEntry(entry: Entry, reading: Reading): InputRow | undefined {
   if (!entry.isIndented) {
     const owner = rest.shift()!
     // The owner name of the SOA record is the origin if there is no $ORIGIN. Cloudflare's export omits its final dot.
-    if (reading.origin === undefined && owner.raw !== '@' && isSoa(rest)) reading.origin = absolute(owner.raw)
-    reading.owner = isSoa(rest) && absolute(owner.raw) === reading.origin ? reading.origin : nameOf(owner.raw, reading)
+    if (reading.origin === undefined && owner.raw !== '@' && isSoa(rest)) reading.origin = cut(absolute(owner.raw))
+    reading.owner =
+      isSoa(rest) && cut(absolute(owner.raw)) === reading.origin ? reading.origin : nameOf(owner.raw, reading)
   }
   if (entry.error !== undefined) return refused(entry, 'invalid_zone_file', entry.error, reading.owner)
   if (reading.owner === undefined) return refused(entry, 'name_required', 'The first record must have a name.')
@@ -125,7 +126,7 @@ function readDirective(entry: Entry, reading: Reading): InputRow | undefined {
       return surplus === undefined ? undefined : refusedSurplus(entry, directive, surplus)
     case '$ORIGIN':
       if (argument === undefined) return refused(entry, 'unknown_directive', '$ORIGIN must be followed by a name.')
-      reading.origin = absolute(nameOf(argument, reading))
+      reading.origin = cut(absolute(nameOf(argument, reading)))
       return surplus === undefined ? undefined : refusedSurplus(entry, directive, surplus)
     case '$INCLUDE':
       return refused(entry, 'unknown_directive', '$INCLUDE is not supported. Paste the lines of that file instead.')
@@ -150,10 +151,15 @@ function nameOf(written: string, reading: Reading): string {
     if (reading.origin === undefined) reading.needsOrigin = true
     const origin = reading.origin ?? ''
     if (raw === '@') return origin
-    return `${escapeAsOctets(raw)}${origin === '.' ? '.' : `.${origin}`}`
+    return cut(`${escapeAsOctets(raw)}${origin === '.' ? '.' : `.${origin}`}`)
   }
-  return escapeAsOctets(raw)
+  return cut(escapeAsOctets(raw))
 }
+
+/** Longer than every valid name. Relative origins would make each name longer than the one before. */
+const MAX_NAME_LENGTH = 2_000
+
+const cut = (name: string) => name.slice(0, MAX_NAME_LENGTH)
 
 const absolute = (name: string) => (name.endsWith('.') ? name : `${name}.`)
 
