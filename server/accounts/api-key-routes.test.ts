@@ -324,6 +324,8 @@ onBothEngines('an API key', (_fresh, engine) => {
     const first = (await create(world, {})).body
     const second = (await create(world, { name: 'second' }, { key: first.key })).body
     const third = (await create(world, { name: 'third' }, { key: second.key })).body
+    // It does not become the creator of the key that created it: nothing would lead to them from the first one.
+    await rotate(world, second.id, {}, { key: third.key })
     const { key: foreign } = await world.organization('Second')
     const createdBy = async (id: string, key?: string) =>
       (await world.call(`${KEYS}?created_by_key=${id}`, key === undefined ? {} : { key })).body.data.map(
@@ -340,17 +342,6 @@ onBothEngines('an API key', (_fresh, engine) => {
     expect([await works(world, third.key), await works(world, writer.key)]).toEqual([true, true])
     expect((await world.call(path, { method: 'DELETE' })).status).toBe(204)
     for (const { key } of [first, third, writer]) expect(await works(world, key)).toBe(false)
-  })
-
-  test('is revoked with the key that created it also after keys that it created rotated it', async () => {
-    const world = await givenApp(engine)
-    const stolen = (await create(world, { role: 'admin' })).body
-    const second = (await create(world, { role: 'admin' }, { key: stolen.key })).body
-    const third = (await create(world, { role: 'admin' }, { key: second.key })).body
-    const rotated = (await rotate(world, second.id, {}, { key: third.key })).body
-    expect(rotated.created_by_key_id).toBe(stolen.id)
-    expect((await world.call(`${KEYS}/${stolen.id}?created_keys=revoke`, { method: 'DELETE' })).status).toBe(204)
-    expect([await works(world, rotated.key), await works(world, third.key)]).toEqual([false, false])
   })
 
   test('shows that its previous key ends with it', async () => {
