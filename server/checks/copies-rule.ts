@@ -3,6 +3,7 @@ import {
   type Check,
   inconclusive,
   isMajorityDue,
+  MAX_INCONCLUSIVE,
   type Query,
   repliesByPurpose,
   resolverOf,
@@ -37,9 +38,16 @@ export function onlyCopies(check: Check, replies: readonly Reply[], hasUsable: b
     return sendQueries(...Array.from({ length: CACHE_PROBES }, () => queries).flat())
   }
   if (answering.size === 0 || hasUsable) return undefined
-  return isMajorityDue(check)
-    ? verdict(check, failure, CONFIRMATIONS.copiesExpired)
-    : inconclusive(check, CONFIRMATIONS.onlyCopies)
+  return waitForServers(check) ?? verdict(check, failure, CONFIRMATIONS.copiesExpired)
+}
+
+/** Waits until the zone's name servers were silent in enough checks. Those in which the answers of a rotation differed do not count. */
+function waitForServers(check: Check): Step | undefined {
+  const { rotation, mustConclude } = check.recorded
+  if (!rotation) return isMajorityDue(check) ? undefined : inconclusive(check, CONFIRMATIONS.onlyCopies)
+  const silentChecks = rotation.silentChecks ?? 0
+  if (mustConclude || silentChecks >= MAX_INCONCLUSIVE) return undefined
+  return inconclusive(check, CONFIRMATIONS.onlyCopies, { ...rotation, silentChecks: silentChecks + 1 })
 }
 
 function findProbes(check: Check, purpose: 'uncached' | 'resolver_ns', server: string): Reply[] {

@@ -2,6 +2,7 @@ import { isSubdomain } from '../dns/names.ts'
 import {
   type Exchange,
   isDnssecFailure,
+  isUnreachableFailure,
   isUsable,
   type Outcome,
   type Reply,
@@ -91,7 +92,9 @@ export function checkDnssec(check: Check): Step | undefined {
   // Resolvers cache SERVFAIL for up to a minute, but not for a type that was not queried. RFC 9520.
   const other = repliesByPurpose(check, 'other_type')[0]
   if (!other) return sendQueries({ purpose: 'other_type', servers })
-  return isServfail(other.outcome)
+  // Lost packets between the resolver and the zone also end with records when validation is disabled.
+  const isOutage = isUnreachableFailure(retried ?? { evidence: [failed!] }) && !isMajorityDue(check)
+  return isServfail(other.outcome) && !isOutage
     ? verdict(check, bogus, CONFIRMATIONS.validationFails)
     : inconclusive(check, CONFIRMATIONS.validationUnconfirmed)
 }

@@ -14,6 +14,8 @@ export type Rotation = {
   copies: Record<string, number>
   /** With resolvers: when the cached copies of the first check that differed expire, in UTC epoch milliseconds. */
   firstCopiesUntil?: number
+  /** How many checks in a row received no answer from the zone's name servers. */
+  silentChecks?: number
 }
 
 /**
@@ -59,7 +61,7 @@ export function countAnswers(
   const next = copyOf(rotation)
   for (const answer of received) countAnswer(next, answer, expected)
   if (next.answers > MAX_ANSWERS) halve(next)
-  return { ...next, members: Object.fromEntries(next.members) }
+  return { ...next, members: Object.fromEntries(next.members), silentChecks: 0 }
 }
 
 /** A mutable copy while answers are counted. */

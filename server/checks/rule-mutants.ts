@@ -155,5 +155,26 @@ export const RULE_MUTANTS: readonly RuleMutant[] = [
     from: 'return second === undefined || ',
     to: 'return true || ',
   },
+  {
+    file: 'checks/copies-rule.ts',
+    name: 'checks in which a rotation was uncertain count as silence',
+    seed: 70_811,
+    from: 'if (!rotation) return',
+    to: 'if (true) return',
+  },
+  {
+    file: 'checks/dnssec-rule.ts',
+    name: 'a resolver that cannot reach the zone has a DNSSEC failure',
+    seed: 70_971,
+    from: ' && !isOutage',
+    to: '',
+  },
+  {
+    file: 'checks/zone-rules.ts',
+    name: 'a lost packet is a server of its own',
+    seed: 70_971,
+    from: ' ?? best.find(({ server }) => server === reply.server)?.nameServer',
+    to: '',
+  },
   { file: 'checks/confirmation-rules.ts', name: 'stale answers are trusted', from: ' && !isStale(reply)', to: '' },
 ]

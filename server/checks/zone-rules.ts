@@ -168,11 +168,13 @@ function isParentDenial(owner: string, replies: readonly NameServerReply[]): boo
   )
 }
 
-/** An answer counts for the server that gave it, also if another one was queried and failed. */
+/** An answer counts for the server that gave it, also if another one was queried and failed. Silence counts for the one queried. */
 function sampledServers({ observations }: Check, usable: readonly NameServerReply[]): SampledServer[] {
+  const best = bestPerServer(usable)
   const byServer = new Map<string | undefined, NameServerReply[]>()
   const add = (reply: NameServerReply) => {
-    byServer.set(reply.nameServer, [...(byServer.get(reply.nameServer) ?? []), reply])
+    const name = reply.nameServer ?? best.find(({ server }) => server === reply.server)?.nameServer
+    byServer.set(name, [...(byServer.get(name) ?? []), reply])
   }
   let samples = 0
   for (const reply of usable) add(reply)
@@ -181,7 +183,7 @@ function sampledServers({ observations }: Check, usable: readonly NameServerRepl
     samples += 1
     add(observation.nameServerReply)
   }
-  const queried = new Map(bestPerServer(usable).map((reply) => [reply.nameServer, reply.server]))
+  const queried = new Map(best.map((reply) => [reply.nameServer, reply.server]))
   const rounds = samples / queried.size + 1
   return [...byServer].map(([name, replies]): SampledServer => {
     const server = queried.get(name)

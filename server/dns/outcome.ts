@@ -106,6 +106,7 @@ export function truncatedWithoutTcp(evidence: readonly Exchange[]): Unreachable 
 const STALE = new Set([3, 19])
 const FILTERED = new Set([4, 15, 16, 17])
 const DNSSEC = new Set([1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 25, 27])
+const UNREACHABLE = new Set([22, 23])
 
 /** The resolver could not refresh its expired answer. RFC 8767. */
 export function isStale(reply: Pick<Reply, 'evidence'>): boolean {
@@ -120,6 +121,11 @@ export function isFiltered(reply: Reply): boolean {
 /** DNSSEC validation failed. */
 export function isDnssecFailure(reply: Reply): boolean {
   return hasExtendedError(reply, DNSSEC)
+}
+
+/** The resolver could not reach the zone's name servers. */
+export function isUnreachableFailure(reply: Pick<Reply, 'evidence'>): boolean {
+  return hasExtendedError(reply, UNREACHABLE)
 }
 
 function hasExtendedError({ evidence }: Pick<Reply, 'evidence'>, codes: ReadonlySet<number>): boolean {
