@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import { systemClock } from '../server/clock.ts'
 import { updateEach } from '../server/database/bulk.ts'
 import type { Database } from '../server/database/database.ts'
-import { createRounds, roundAt, roundStart } from '../server/monitors/rounds.ts'
+import { roundAt, roundStart } from '../server/monitors/round-ranges.ts'
+import { createRounds } from '../server/monitors/rounds.ts'
 
 /** Puts all monitors into rounds, as after their second check. Rounds with too many monitors are split when they first run. */
 export async function joinRounds(db: Database): Promise<void> {

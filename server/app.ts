@@ -26,6 +26,7 @@ import { describeApi } from './http/openapi/plugin.ts'
 import { runPeriodicCleanup } from './http/periodic-cleanup.ts'
 import { createHttpServer } from './http/server.ts'
 import { jobRoutes } from './jobs/routes.ts'
+import { checkHistoryRoutes } from './monitors/check-history-routes.ts'
 import { exportRoutes } from './monitors/export-routes.ts'
 import { externalIdRoutes } from './monitors/external-id-routes.ts'
 import { groupDeletionRoute } from './monitors/group-deletion.ts'
@@ -68,6 +69,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
     requireAuthentication(api)
     await api.register(monitorRoutes(deps))
     await api.register(exportRoutes(deps))
+    await api.register(checkHistoryRoutes(deps))
     await api.register(externalIdRoutes(deps))
     await api.register(eventRoutes(deps))
     await api.register(groupRoutes(deps))

@@ -4,6 +4,7 @@ import type { Claim, Rescheduled } from '../database/lease-queue.ts'
 import type { MonitorsTable } from '../database/schema.ts'
 import { isUsable } from '../dns/outcome.ts'
 import { type NewEventRow, newEvent } from '../events/new-event.ts'
+import { type Gap, gapBeforeCheck } from '../monitors/check-gaps.ts'
 import { readDiagnosis } from '../monitors/diagnosis.ts'
 import { nextRound } from '../monitors/rounds.ts'
 import { nextDueAt } from '../monitors/slots.ts'
@@ -31,6 +32,8 @@ export type CheckWrite = {
   columns?: Columns
   event?: NewEventRow
   planned?: PlannedWrite
+  /** If the check ends one. */
+  gap?: Gap | undefined
 }
 type ScheduleUpdate = Rescheduled<'due_checks', Claim<'due_checks'>>['set']
 type Columns = Partial<
@@ -41,7 +44,7 @@ export type PlannedWrite = { change: OpenChange; progress: Progress | null; end:
 
 /** Pure. */
 export const checkWriteOf = (result: MonitorCheckResult, now: number): CheckWrite =>
-  joinRounds(addPlannedChange(writeOf(result, now), now), now)
+  addGap(joinRounds(addPlannedChange(writeOf(result, now), now), now))
 
 function writeOf(result: MonitorCheckResult, now: number): CheckWrite {
   const { claim, at } = result
@@ -54,6 +57,7 @@ function writeOf(result: MonitorCheckResult, now: number): CheckWrite {
     streak,
     inconclusive_count,
     since_round: null,
+    joined_at: null,
   }
   const soon = (afterMs: number) => Math.min(Math.ceil(now + afterMs), regular.due_at)
   switch (result.kind) {
@@ -132,7 +136,16 @@ function joinRounds(write: CheckWrite, now: number): CheckWrite {
     schedule.postponed_since === null &&
     schedule.due_at === nextDueAt(now, result.claim)
   const round = isRegular ? nextRound(now, result.claim) : undefined
-  return round === undefined ? write : { ...write, schedule: { ...schedule, due_at: null, since_round: round } }
+  return round === undefined
+    ? write
+    : { ...write, schedule: { ...schedule, due_at: null, since_round: round, joined_at: now } }
+}
+
+/** A postponed or withheld check has no result, so it ends no gap. */
+function addGap(write: CheckWrite): CheckWrite {
+  const { claim, startedAt, row, kind } = write.result
+  if (kind === 'postponed' || kind === 'withheld' || kind === 'deleted') return write
+  return { ...write, gap: gapBeforeCheck(claim, startedAt, row?.created_at) }
 }
 
 /** Adds the progress of a planned change, its next check and, at its end, the new expected values. */

@@ -40,7 +40,18 @@ async function found(
   const { row, recorded } = (await monitorLoader(db, { now: () => at })(claim))!
   const rrset = { name: claim.owner, type: 'A' as const, ttl: 60, values: [address] }
   return {
-    ...{ claim, at, row, recorded, kind: 'verdict', observations: [], servers: [], confirmation: [], rotation: null },
+    ...{
+      claim,
+      startedAt: at,
+      at,
+      row,
+      recorded,
+      kind: 'verdict',
+      observations: [],
+      servers: [],
+      confirmation: [],
+      rotation: null,
+    },
     outcome: { kind: 'answer', rrset, chain: [] },
   }
 }

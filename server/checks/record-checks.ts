@@ -13,6 +13,7 @@ import { WriteBatches } from '../database/write-batches.ts'
 import type { DnsClient } from '../dns/client.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Tracing } from '../metrics/tracing.ts'
+import { copyRoundGaps, insertCheckGaps } from '../monitors/check-gaps.ts'
 import { isFailing, returnToIncidents } from '../monitors/incident-membership.ts'
 import { monitorLabel } from '../monitors/monitor.ts'
 import { createRounds } from '../monitors/rounds.ts'
@@ -42,7 +43,7 @@ export async function recordChecks(
   onLost: (leases: number) => void = () => {},
 ): Promise<number> {
   const writes = results.filter(({ kind }) => kind !== 'deleted').map((result) => checkWriteOf(result, now))
-  if (writes.some(({ columns }) => columns)) {
+  if (writes.some(({ columns, gap }) => columns || gap)) {
     const { events, lost } = await inTransaction(db, (transaction) => writeInTransaction(transaction, writes, now))
     onLost(lost)
     return events
@@ -98,6 +99,10 @@ async function recordLate(db: Database, writes: readonly CheckWrite[]): Promise<
     const read = claim.read ?? claim
     return isActive && UNCHANGED_COLUMNS.every((name) => row[name] === read[name])
   })
+  await copyRoundGaps(
+    db,
+    same.flatMap(({ result: { claim } }) => (claim.read ? [claim] : [])),
+  )
   await setSchedules(
     db,
     same.map(({ result, schedule }) => ({ slot: result.claim.slot, set: schedule })),
@@ -116,6 +121,13 @@ async function writeInTransaction(db: Database, writes: readonly CheckWrite[], n
     return !columns || monitor?.version === result.row?.version
   })
   for (const claim of await recordLate(db, late)) held.add(claim)
+  await insertCheckGaps(
+    db,
+    existing.flatMap(({ result: { claim }, gap }) => {
+      const { organization_id, monitor_id } = claim
+      return gap && held.has(claim) ? [{ organization_id, monitor_id, ...gap }] : []
+    }),
+  )
   const newEvents: NewEvent[] = []
   const found: { id: string; organization_id: string }[] = []
   for (const { result, columns, event, planned } of existing) {
@@ -161,6 +173,7 @@ async function recordPlannedChange(
 /** Locks the rows of the monitors that change. Other monitors are not read. */
 async function lockMonitors(db: Database, changes: readonly CheckWrite[]) {
   const ids = changes.flatMap(({ columns, result }) => (columns ? [result.claim.monitor_id] : []))
+  if (ids.length === 0) return new Map()
   const rows = await db
     .selectFrom('monitors')
     .select(['id', 'organization_id', 'group_id', 'notify', 'version'])

@@ -1,15 +1,19 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { insertOrganization } from '../accounts/organizations.ts'
 import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { claimDue, releaseClaims } from '../database/lease-queue.ts'
+import { insertPastSchedules } from '../monitors/check-gaps.ts'
+import { getMonitorHistory } from '../monitors/check-history-store.ts'
 import { insertMonitors } from '../monitors/insert.ts'
+import { lastCheckedAt, streakInRounds } from '../monitors/last-round.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
-import { lastCheckedAt, leaveRounds, streakInRounds } from '../monitors/rounds.ts'
-import { SLOTS } from '../monitors/slots.ts'
+import { leaveRounds } from '../monitors/rounds.ts'
+import { nextDueAt, SLOTS } from '../monitors/slots.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { MINUTE_MS } from '../times.ts'
-import type { MonitorCheckResult } from './check-write.ts'
+import type { MonitorCheckResult, MonitorRow } from './check-write.ts'
 import { recordChecks } from './record-checks.ts'
 import { beginRound, claimRounds, finishRound, leaveRound, type Round, type RoundClaim } from './round-store.ts'
 import type { CheckClaim } from './run-check.ts'
@@ -18,7 +22,16 @@ const START = Date.UTC(2026, 10, 21)
 const INTERVALS = [5, 6, 60]
 
 /** What a history expects of one monitor. `left`: how often it left the rounds, so that a check that began before does not count. */
-type Expected = { slot: number; frequency: number; isActive: boolean; checks: number; lastAt: number; left: number }
+type Expected = {
+  slot: number
+  frequency: number
+  isActive: boolean
+  checks: number
+  lastAt: number
+  left: number
+} & Timeline
+/** Its checks, and its schedules until now. */
+type Timeline = { id: string; times: number[]; schedules: { from: number; to: number; frequency: number }[] }
 type Open = { process: number; claim: RoundClaim; round: Round; left: Map<number, number> }
 
 /** A generator of numbers from 0 to below 1 (mulberry32). */
@@ -51,7 +64,11 @@ async function givenMonitors(db: Database, count: number, random: () => number):
       .set({ slot: slot as never, fingerprint: 1 })
       .where('monitor_id', '=', id)
       .execute()
-    monitors.set(slot, { slot, frequency, isActive: true, checks: 0, lastAt: 0, left: 0 })
+    await db.updateTable('monitors').set({ slot }).where('id', '=', id).execute()
+    monitors.set(slot, {
+      ...{ slot, frequency, isActive: true, checks: 0, lastAt: 0, left: 0 },
+      ...{ id, times: [], schedules: [{ from: START, to: Number.POSITIVE_INFINITY, frequency }] },
+    })
   }
   return monitors
 }
@@ -122,6 +139,7 @@ class History {
         if (!isHeld || !check.read || monitor.left !== left.get(check.slot)) continue
         monitor.checks++
         monitor.lastAt = Math.max(round.startedAt, check.was_due_at)
+        monitor.times.push(monitor.lastAt)
       }
     }
   }
@@ -152,12 +170,44 @@ class History {
     for (const { slot, checks, lastAt } of rows) {
       const expected = this.#monitors.get(slot)!
       expect(checks, `slot ${slot} at ${this.now}`).toBe(expected.checks)
-      expect(Math.abs((lastAt ?? 0) - expected.lastAt), `slot ${slot}`).toBeLessThan(5) // the slot in milliseconds is rounded
+      expect(lastAt ?? 0, `slot ${slot}`).toBe(expected.lastAt)
+    }
+  }
+
+  /** What was due, and what was late or missed, as the API proves it: in all of the history, and in a part of it. */
+  async expectProof() {
+    const middle = START + Math.floor((this.now - START) * this.#random())
+    const organizationId = (await this.#db.selectFrom('due_checks').select('organization_id').executeTakeFirstOrThrow())
+      .organization_id
+    for (const monitor of this.#monitors.values()) {
+      await this.#db
+        .updateTable('monitors')
+        .set({ frequency: monitor.frequency, is_active: monitor.isActive ? 1 : 0 })
+        .where('id', '=', monitor.id)
+        .execute()
+      for (const period of [
+        { since: START, until: this.now },
+        { since: middle, until: this.now },
+        { since: START, until: middle },
+      ]) {
+        const { due, done, late, missed, withheld } = await getMonitorHistory(
+          this.#db,
+          { organizationId },
+          monitor.id,
+          period,
+          this.now,
+        )
+        const proof = { due, done, late, missed, withheld }
+        expect(proof, `slot ${monitor.slot} at ${this.now}`).toEqual(proofOf(monitor, period, this.now))
+      }
     }
   }
 
   async #record(claims: readonly CheckClaim[]) {
-    const results: MonitorCheckResult[] = claims.map((claim) => ({ claim, at: this.now, kind: 'unchanged' }))
+    const row = { created_at: START } as MonitorRow
+    const results = claims.map(
+      (claim): MonitorCheckResult => ({ claim, startedAt: this.now, at: this.now, row, kind: 'unchanged' }),
+    )
     for (const result of results) {
       let lost = 0
       await recordChecks(this.#db, [result], this.now, (count) => {
@@ -167,6 +217,7 @@ class History {
       const monitor = this.#monitors.get(result.claim.slot)!
       monitor.checks++
       monitor.lastAt = this.now
+      monitor.times.push(this.now)
     }
   }
 
@@ -180,7 +231,9 @@ class History {
   async #changeFrequency() {
     const monitor = this.#pick([...this.#monitors.values()])
     await this.#leave(monitor)
+    await this.#endSchedule(monitor)
     monitor.frequency = this.#pick(INTERVALS)
+    this.#beginSchedule(monitor)
     const due = monitor.isActive ? { due_at: this.now, claimed_by: null } : {}
     await this.#set(monitor, { frequency: monitor.frequency, ...due })
   }
@@ -188,8 +241,26 @@ class History {
   async #disableOrEnable() {
     const monitor = this.#pick([...this.#monitors.values()])
     await this.#leave(monitor)
+    await this.#endSchedule(monitor)
     monitor.isActive = !monitor.isActive
+    this.#beginSchedule(monitor)
     await this.#set(monitor, { due_at: monitor.isActive ? this.now : null, claimed_by: null })
+  }
+
+  async #endSchedule({ id, slot, isActive, frequency, schedules }: Expected) {
+    const { last_checked_at, organization_id } = await this.#db
+      .selectFrom('due_checks')
+      .select(['last_checked_at', 'organization_id'])
+      .where('slot', '=', slot)
+      .executeTakeFirstOrThrow()
+    const row = { id, organization_id, is_active: isActive ? (1 as const) : (0 as const), frequency }
+    await insertPastSchedules(this.#db, [{ row, last_checked_at }], this.now)
+    schedules.at(-1)!.to = this.now
+  }
+
+  #beginSchedule({ isActive, frequency, schedules }: Expected) {
+    if (schedules.at(-1)!.from === this.now) schedules.pop() // it never applied
+    schedules.push({ from: this.now, to: Number.POSITIVE_INFINITY, frequency: isActive ? frequency : 0 })
   }
 
   async #leave(monitor: Expected) {
@@ -210,6 +281,37 @@ class History {
   readonly #pick = <T>(list: readonly T[]): T => list[Math.floor(this.#random() * list.length)]!
 }
 
+/** By the definition: a slot is done by the first check after it, if that comes before the next one and before the monitor is disabled. */
+function proofOf(
+  { slot, times, schedules }: Expected,
+  { since, until }: { since: number; until: number },
+  now: number,
+) {
+  const proof = { due: 0, done: 0, late: 0, missed: 0, withheld: 0 }
+  const slots: { at: number; end: number }[] = []
+  for (const [index, { from, to, frequency }] of schedules.entries()) {
+    if (frequency === 0) continue
+    const chainEnd =
+      schedules.slice(index).find((schedule) => schedule.frequency === 0)?.from ?? Number.POSITIVE_INFINITY
+    const end = Math.min(to, now)
+    for (let at = nextDueAt(from, { slot, frequency }); at <= end; at += frequency * MINUTE_MS)
+      slots.push({ at, end: chainEnd })
+  }
+  for (const [index, { at, end }] of slots.entries()) {
+    const nextSlot = slots[index + 1]?.at ?? Number.POSITIVE_INFINITY
+    const check = times.find((time) => time >= at)
+    const isDone = check !== undefined && check < nextSlot && check <= end
+    const isLastBeforeEnd = end <= nextSlot
+    if (at <= since || at > until) continue
+    if (!isDone && isLastBeforeEnd && Math.min(end, now) - at < 15_000) continue
+    proof.due++
+    if (!isDone) proof.missed++
+    else proof.done++
+    if (isDone && check - at > 5_000) proof.late++
+  }
+  return proof
+}
+
 /** Many more manually: HISTORIES=10000 npx vitest run server/checks/round-histories.test.ts */
 const HISTORIES = Number(process.env.HISTORIES ?? 25)
 const STEPS = 120
@@ -218,14 +320,17 @@ onBothEngines('rounds, whatever the processes and the users do,', (fresh, engine
   test('count each check exactly, and leave no monitor out', { timeout: 60_000 + HISTORIES * 10_000 }, async () => {
     const histories = engine === 'sqlite' ? HISTORIES : Math.ceil(HISTORIES / 10)
     const db = await fresh()
+    await sql`update migrations set applied_at = 0`.execute(db)
     for (let seed = 1; seed <= histories; seed++) {
-      await db.deleteFrom('due_rounds').execute()
+      for (const table of ['round_gaps', 'check_gaps', 'past_schedules', 'due_rounds'] as const)
+        await db.deleteFrom(table).execute()
       await db.deleteFrom('due_checks').execute()
       const random = randomOf(seed)
       const history = new History(db, await givenMonitors(db, 12, random), random)
       for (let count = 0; count < STEPS; count++) {
         await history.step()
         await history.expectCounts()
+        if (count % 40 === 39) await history.expectProof()
       }
       // One process goes on alone: it takes over what the others held, and checks every monitor.
       const since = history.now + MINUTE_MS
@@ -236,6 +341,7 @@ onBothEngines('rounds, whatever the processes and the users do,', (fresh, engine
         await history.finishSlow(9)
       }
       await history.expectCounts()
+      await history.expectProof()
       await history.expectAllChecked(since)
     }
   })

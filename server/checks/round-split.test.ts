@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { insertEach } from '../database/bulk.ts'
-import { createRounds, roundAt, roundStart } from '../monitors/rounds.ts'
+import { roundAt, roundStart } from '../monitors/round-ranges.ts'
+import { createRounds } from '../monitors/rounds.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { beginRound, claimRounds, finishRound, MAX_ROUND_SIZE } from './round-store.ts'
 

@@ -2,7 +2,9 @@ import { sql } from 'kysely'
 import { type Columns, updateEach } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { type Claim, type ClaimOptions, claimDue, LEASE_MS, renewLeases, reschedule } from '../database/lease-queue.ts'
-import { lastCheckedAt, roundAt, roundStart, streakInRounds } from '../monitors/rounds.ts'
+import { copyRoundGaps, insertRoundGap, LATE_MS } from '../monitors/check-gaps.ts'
+import { lastCheckedAt, streakInRounds } from '../monitors/last-round.ts'
+import { roundAt, roundStart } from '../monitors/round-ranges.ts'
 import { MINUTE_MS } from '../times.ts'
 import type { CheckClaim } from './run-check.ts'
 
@@ -43,9 +45,23 @@ export async function beginRound(db: Database, claim: RoundClaim, now: number): 
   return { number, startedAt: now, checks }
 }
 
-/** Returns false if another process has claimed the round meanwhile. */
-export async function finishRound(db: Database, claim: RoundClaim, { number, startedAt }: Round): Promise<boolean> {
-  return await planNext(db, claim, { round: number, started_at: startedAt })
+/**
+ * Writes one row, and another one if the round was late or others were skipped before it. `delayMs`: how much later than its slot and the
+ * start of the round a check began, at most. Returns false if another process has claimed the round meanwhile.
+ */
+export async function finishRound(db: Database, claim: RoundClaim, round: Round, delayMs = 0): Promise<boolean> {
+  const { number, startedAt, checks } = round
+  const last = { round: number, started_at: startedAt }
+  const isLate = startedAt + delayMs - roundStart(claim, number) > LATE_MS
+  if (checks.length === 0 || (!isLate && number <= claim.round + 1)) return await planNext(db, claim, last)
+  const { frequency, first_slot, until_slot } = claim
+  return await inTransaction(db, async (transaction) => {
+    const isHeld = await planNext(transaction, claim, last)
+    const gap = { frequency, first_slot, until_slot, ...last, delay_ms: delayMs }
+    if (isHeld)
+      await insertRoundGap(transaction, { ...gap, last_round: claim.round, last_started_at: claim.started_at })
+    return isHeld
+  })
 }
 
 /**
@@ -80,6 +96,10 @@ async function moveToQueue(db: Database, claims: readonly CheckClaim[], now: num
       new_streak: streak,
       new_last_checked_at: last_checked_at,
     })),
+  )
+  await copyRoundGaps(
+    db,
+    claims.filter((_, index) => moved[index]),
   )
   for (const [index, claim] of claims.entries()) if (moved[index]) Object.assign(claim, lease, { read: undefined })
 }

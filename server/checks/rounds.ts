@@ -72,7 +72,7 @@ export async function runRounds(deps: CheckWorkerDeps, { stop, abandon }: Signal
       if (abandon.aborted || isDatabaseUnavailable(err)) return undefined
       log.error({ err, monitor: claim.monitor_id }, 'A check was interrupted. It will be repeated.')
       metrics?.checks('interrupted', 1)
-      return { claim, at: clock.now(), kind: 'postponed', afterMs: REPEAT_AFTER_MS }
+      return { claim, startedAt, at: clock.now(), kind: 'postponed', afterMs: REPEAT_AFTER_MS }
     } finally {
       inFlight.finish(claim)
     }
@@ -90,12 +90,16 @@ export async function runRounds(deps: CheckWorkerDeps, { stop, abandon }: Signal
     if (result) await records.add(result)
   }
 
-  /** Returns when to repeat the round, or undefined if each of its monitors was checked and what changed is recorded. */
-  const checkAll = async (round: RoundClaim, { checks }: Round): Promise<number | undefined> => {
+  /**
+   * `repeatAt`: when to repeat the round, undefined if each of its monitors was checked and what changed is recorded. `delayMs`: how much
+   * later than its slot and the start of the round a check began.
+   */
+  const checkAll = async (round: RoundClaim, { checks, startedAt }: Round) => {
     const counts = { unchanged: 0, interrupted: 0 }
     const recorded: Promise<boolean>[] = []
     const pending = new Map<CheckClaim, Promise<void>>()
     let started = 0
+    let delayMs = 0
     let leaving: Promise<void> | undefined
     for await (const claim of paced(checks, { clock, stop, capacity: () => inFlight.capacity(clock.elapsed()) })) {
       const run = async () => {
@@ -108,6 +112,7 @@ export async function runRounds(deps: CheckWorkerDeps, { stop, abandon }: Signal
         else recorded.push(records.add(result))
       }
       started++
+      delayMs = Math.max(delayMs, clock.now() - Math.max(startedAt, claim.was_due_at))
       pending.set(claim, run())
     }
     await Promise.race([Promise.all(pending.values()), clock.sleep(LEAVE_AFTER_MS)])
@@ -125,8 +130,8 @@ export async function runRounds(deps: CheckWorkerDeps, { stop, abandon }: Signal
     }
     metrics?.checks('unchanged', counts.unchanged)
     const wereRecorded = (await Promise.all(recorded)).every(Boolean)
-    if (started < checks.length || counts.interrupted > 0) return clock.now()
-    return wereRecorded ? undefined : clock.now() + REPEAT_AFTER_MS
+    if (started < checks.length || counts.interrupted > 0) return { repeatAt: clock.now(), delayMs }
+    return { repeatAt: wereRecorded ? undefined : clock.now() + REPEAT_AFTER_MS, delayMs }
   }
 
   const run = async (claim: RoundClaim) => {
@@ -134,10 +139,10 @@ export async function runRounds(deps: CheckWorkerDeps, { stop, abandon }: Signal
       const round = await beginRound(db, claim, clock.now())
       if (!round) return
       open.get(claim)!.checks = round.checks.length
-      const repeatAt = await checkAll(claim, round)
+      const { repeatAt, delayMs } = await checkAll(claim, round)
       open.delete(claim)
       await renewal?.catch(() => {}) // it would change the lease meanwhile
-      if (repeatAt === undefined) await finishRound(db, claim, round)
+      if (repeatAt === undefined) await finishRound(db, claim, round, delayMs)
       else await repeatRound(db, claim, repeatAt)
     } catch (err) {
       mustRelease ||= isDatabaseUnavailable(err)

@@ -79,6 +79,7 @@ export type CheckFinding =
  */
 export type CheckResult<Row = unknown> = {
   claim: CheckClaim
+  startedAt: number
   at: number
   row?: Row
   recorded?: Recorded
@@ -110,7 +111,8 @@ export async function runCheck<Row>(
   load: (claim: CheckClaim) => Promise<LoadedMonitor<Row> | undefined>,
   signal: AbortSignal,
 ): Promise<CheckResult<Row>> {
-  const resultOf = (finding: CheckFinding) => ({ claim, at: deps.clock.now(), ...finding })
+  const startedAt = deps.clock.now()
+  const resultOf = (finding: CheckFinding) => ({ claim, startedAt, at: deps.clock.now(), ...finding })
   const query = monitorQueryFor(monitoredNameOf(claim))
   const grouped = withQueryBudget(forOrganization(deps, claim.organization_id))
   try {

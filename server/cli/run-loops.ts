@@ -14,6 +14,7 @@ import { deleteOldJobs } from '../jobs/retention.ts'
 import { runJobWorker } from '../jobs/worker.ts'
 import { deleteOldMails } from '../mail/outbox.ts'
 import { runMailWorker } from '../mail/worker.ts'
+import { deleteOldGaps } from '../monitors/check-history-store.ts'
 import { MINUTE_MS } from '../times.ts'
 import { runDispatcher } from '../webhooks/dispatcher.ts'
 import { runWebhookRetention } from '../webhooks/retention.ts'
@@ -32,6 +33,12 @@ const RETENTION: Retention[] = [
     everyMs: 60 * MINUTE_MS,
     failure: 'Old events and audit log entries could not be deleted; the next attempt is in an hour.',
     work: deleteOldEvents,
+  },
+  {
+    role: 'checker',
+    everyMs: 60 * MINUTE_MS,
+    failure: 'Old gaps between checks could not be deleted. The next attempt is in an hour.',
+    work: deleteOldGaps,
   },
   {
     role: 'delivery',

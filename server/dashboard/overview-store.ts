@@ -9,7 +9,7 @@ import { indexedTable } from '../database/index-hints.ts'
 import { overdueInRounds } from '../database/lease-queue.ts'
 import { toReason } from '../monitors/diagnosis.ts'
 import { type FailingCounts, IS_FAILING } from '../monitors/incident-membership.ts'
-import { lastCheckedAt as lastCheckedAtSql } from '../monitors/rounds.ts'
+import { lastCheckedAt as lastCheckedAtSql } from '../monitors/last-round.ts'
 
 /** Monitors of one registrable domain in one failing state. */
 export type FailingGroup = { state: MonitorState; domain: string; count: number }

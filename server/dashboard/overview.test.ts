@@ -324,7 +324,10 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     const checksAfter = async (...kinds: ('postponed' | 'unchanged')[]) => {
       await db.updateTable('due_checks').set({ due_at: clock.now() }).execute()
       const claims = await claimChecks(db, { now: clock.now(), process: 1, limit: 2 })
-      const results = claims.map((claim, index) => ({ claim, at: clock.now(), kind: kinds[index]!, afterMs: 30_000 }))
+      const results = claims.map((claim, index) => ({
+        ...{ claim, startedAt: clock.now(), at: clock.now() },
+        ...{ kind: kinds[index]!, afterMs: 30_000 },
+      }))
       await recordChecks(db, results as MonitorCheckResult[], clock.now())
       return (await world.call(PATH)).body.checks
     }

@@ -41,6 +41,7 @@ const QUEUES: Record<DueTable, Queue> = {
       last_checked_at: 'bigint',
       postponed_since: 'bigint',
       since_round: 'bigint',
+      joined_at: 'bigint',
     },
   },
   due_rounds: {

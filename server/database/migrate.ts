@@ -13,6 +13,7 @@ import { sharedCauses } from './migrations/0016-shared-causes.ts'
 import { hasReceived } from './migrations/0017-has-received.ts'
 import { rounds } from './migrations/0018-rounds.ts'
 import { incidentGroups } from './migrations/0019-incident-groups.ts'
+import { checkGaps } from './migrations/0020-check-gaps.ts'
 import { DIALECTS, type Dialect, type Migration } from './migrations/dialect.ts'
 
 /** In order, never changed once released. The number of a migration is its position here, from 1. */
@@ -29,6 +30,7 @@ export const MIGRATIONS: readonly Migration[] = [
   hasReceived,
   rounds,
   incidentGroups,
+  checkGaps,
 ]
 
 /** The id of the advisory lock that every migrating process takes. Any constant. */

@@ -1,6 +1,7 @@
 import type { ColumnType, Generated } from 'kysely'
 import type { NetworkState } from '#contract/server.ts'
 import type * as alerts from './schema-alerts.ts'
+import type * as checks from './schema-checks.ts'
 import type * as jobs from './schema-jobs.ts'
 import type * as people from './schema-people.ts'
 import type * as setup from './schema-setup.ts'
@@ -21,6 +22,9 @@ export type Tables = {
   monitor_texts: MonitorTextsTable
   due_checks: DueChecksTable
   due_rounds: DueRoundsTable
+  round_gaps: checks.RoundGapsTable
+  check_gaps: checks.CheckGapsTable
+  past_schedules: checks.PastSchedulesTable
   events: EventsTable
   last_event_times: LastEventTimesTable
   webhooks: webhooks.WebhooksTable
@@ -234,6 +238,8 @@ type DueChecksTable = {
   planned_change_id: Generated<string | null>
   /** The first round that counts for a monitor that is checked in rounds. Then it has no `due_at`, and `streak` and `last_checked_at` are from before. */
   since_round: Generated<number | null>
+  /** When it joined the rounds. What was late or missed before is in `check_gaps`. */
+  joined_at: Generated<number | null>
 } & LeaseColumns
 
 /** The ranges of slots that are checked in rounds: monitors/rounds.ts. */

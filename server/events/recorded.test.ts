@@ -180,7 +180,7 @@ async function write(world: TestApp): Promise<void> {
                 confirmation: [],
                 rotation: null,
               }
-              return { claim, at: now, row, recorded, ...verdict }
+              return { claim, startedAt: now, at: now, row, recorded, ...verdict }
             }),
           )
           await recordChecks(db, results, now + process * MINUTE_MS)

@@ -7,6 +7,7 @@ import { type Match, refuseStale } from '../database/versions.ts'
 import { findIdsByExternalId, insertLabels, MONITOR_LABELS } from '../groups/labels.ts'
 import { adjustMonitorCounts } from '../groups/resolve.ts'
 import { yieldToEventLoop } from '../yield.ts'
+import { insertPastSchedules } from './check-gaps.ts'
 import { leaveIncidents } from './incident-membership.ts'
 import { auditOf, COLUMN_TYPES, type MonitorRow, monitorLabel } from './monitor.ts'
 import { leaveRounds } from './rounds.ts'
@@ -50,11 +51,13 @@ async function stopChecks(db: Database, context: RequestContext, id: string, mat
     refuseStale(row, match)
     await updateTenantRow(transaction, 'monitors', context, id, { is_active: 0 })
     await leaveRounds(transaction, [row.slot], context.now)
-    await transaction
+    const { last_checked_at } = await transaction
       .updateTable('due_checks')
       .set({ due_at: null, claimed_by: null })
       .where('slot', '=', row.slot)
-      .execute()
+      .returning('last_checked_at')
+      .executeTakeFirstOrThrow()
+    if (row.is_active === 1) await insertPastSchedules(transaction, [{ row, last_checked_at }], context.now)
     await leaveIncidents(transaction, context.organizationId, [id], context.now)
   })
 }
@@ -168,6 +171,9 @@ export async function restoreMonitors(
   })
   await insertDueChecks(db, rows, now)
   await insertAtOnce(db, 'monitors', RESTORED_MONITOR, rows)
+  // Its history was deleted with it.
+  const unknown = rows.map((row) => ({ row: { ...row, is_active: 0 as const }, last_checked_at: null }))
+  await insertPastSchedules(db, unknown, now)
   await insertLabels(db, MONITOR_LABELS, rows)
   await adjustMonitorCounts(
     db,

@@ -1,5 +1,6 @@
 import { type Columns, insertEachFree, isOneOf, updateEach } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
+import { insertPastSchedules } from './check-gaps.ts'
 import type { MonitorRow } from './monitor.ts'
 import type { ParsedChange } from './parse-monitor.ts'
 import { leaveRounds } from './rounds.ts'
@@ -76,6 +77,12 @@ export async function rescheduleChecks(db: Database, updates: readonly MonitorUp
       new_planned_change_id: null,
     }
   })
+  const rescheduled = affected.filter(({ changed }) => changed.isActiveChanged || changed.isFrequencyChanged)
+  await insertPastSchedules(
+    db,
+    rescheduled.map(({ row }) => ({ row, last_checked_at: dueChecks.get(row.slot)!.last_checked_at })),
+    now,
+  )
   for (const [columns, same] of Map.groupBy(rows, (row) => row.columns)) {
     await updateEach(db, { table: 'due_checks', key: SLOT, set: { ...SCHEDULE, ...columns } }, same)
   }
@@ -95,14 +102,16 @@ const RESET: Columns = {
   planned_change_id: 'text',
 }
 
+type LockedDueCheck = { due_at: number | null; claimed_by: number | null; last_checked_at: number | null }
+
 /** Moves the monitors from the rounds to the queue of rows. Call it after they are locked: checks lock in this order too. */
 async function lockDueChecks(db: Database, monitors: readonly { row: MonitorRow }[], now: number) {
-  if (monitors.length === 0) return new Map<number, { due_at: number | null; claimed_by: number | null }>()
+  if (monitors.length === 0) return new Map<number, LockedDueCheck>()
   const slots = monitors.map(({ row }) => row.slot)
   await leaveRounds(db, slots, now)
   const dueChecks = await db
     .selectFrom('due_checks')
-    .select(['slot', 'due_at', 'claimed_by'])
+    .select(['slot', 'due_at', 'claimed_by', 'last_checked_at'])
     .where(isOneOf(db, 'slot', slots, 'bigint'))
     .orderBy('slot')
     .modifyEnd(forUpdate(db))

@@ -13,7 +13,7 @@ import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
 import { notFound } from '../problem.ts'
 import { toIso } from '../times.ts'
-import { lastCheckedAt } from './rounds.ts'
+import { lastCheckedAt } from './last-round.ts'
 
 /**
  * Public pages that show a customer which records to create. Anyone with the link sees the page. The token in it has 256 random bits.

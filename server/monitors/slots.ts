@@ -23,3 +23,13 @@ export function nextDueAt(now: number, { slot, frequency }: { slot: number; freq
   const intervals = Math.floor((now - offset) / intervalMs) + 1
   return intervals * intervalMs + offset
 }
+
+/** The last instant until `at` at which a monitor of this slot was due. */
+export const lastDueAt = (at: number, schedule: { slot: number; frequency: number }): number =>
+  nextDueAt(at, schedule) - schedule.frequency * 60_000
+
+/** How many times a monitor of this slot was due after `from`, until `until` (inclusive). */
+export function countDue(from: number, until: number, schedule: { slot: number; frequency: number }): number {
+  const intervals = (lastDueAt(until, schedule) - lastDueAt(from, schedule)) / (schedule.frequency * 60_000)
+  return Math.max(0, intervals)
+}

@@ -6,6 +6,7 @@ import { getTenantRow } from '../database/tenant-row.ts'
 import { findIdsByExternalId } from '../groups/labels.ts'
 import { conflict, notFound } from '../problem.ts'
 import { toDifference, toReason } from './diagnosis.ts'
+import { lastCheckedAt } from './last-round.ts'
 import {
   INCLUDE_EVERYTHING,
   type Inclusion,
@@ -13,7 +14,7 @@ import {
   type MonitorRow,
   RESPONSE_COLUMNS,
 } from './monitor.ts'
-import { lastCheckedAt, leaveRounds } from './rounds.ts'
+import { leaveRounds } from './rounds.ts'
 import { describePages } from './setup-pages.ts'
 
 /** The columns of `monitors` that a response needs. `diagnosis` is large and read only if the response has it. */

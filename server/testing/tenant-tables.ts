@@ -25,6 +25,7 @@ export const GLOBAL_TABLES: Record<string, string> = {
   rate_log: 'counts by key and address',
   processes: 'of the installation',
   due_rounds: 'ranges of slots, each with monitors of all organizations',
+  round_gaps: 'of ranges of slots, each with monitors of all organizations',
   secret_check: 'of the installation',
   last_backup: 'of the installation',
   database_sizes: 'of the installation',
