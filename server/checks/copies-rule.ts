@@ -19,6 +19,8 @@ import { CONFIRMATIONS } from './reasons.ts'
  * address, some with an old one.
  */
 const CACHE_PROBES = 8
+/** Of these at first: if they fail, the others are not sent. */
+const FIRST_PROBES = 2
 /** Of those that were answered. Single failures may be lost packets between the resolver and the zone. */
 const MIN_FAILING_SHARE = 0.25
 
@@ -29,14 +31,16 @@ export function onlyCopies(check: Check, replies: readonly Reply[], hasUsable: b
   const answering = new Map(
     replies.flatMap((reply) => (isUsable(reply.outcome) ? [[serverOf(reply), resolverOf(check, reply)]] : [])),
   )
-  const unproven = [...answering].filter(([server]) => findProbes(check, 'uncached', server).length === 0)
-  if (unproven.length > 0) {
-    const queries = unproven.flatMap(([, servers]): Query[] => [
+  const queries = [...answering].flatMap(([server, servers]): Query[] => {
+    const sent = findProbes(check, 'uncached', server).length
+    const more = sent === 0 ? FIRST_PROBES : isProvenCopy(check, server) ? 0 : CACHE_PROBES - sent
+    const probe: Query[] = [
       { purpose: 'uncached', zone: view.zone, servers },
       { purpose: 'resolver_ns', name: view.zone, servers, attempts: 1 },
-    ])
-    return sendQueries(...Array.from({ length: CACHE_PROBES }, () => queries).flat())
-  }
+    ]
+    return Array.from({ length: more }, () => probe).flat()
+  })
+  if (queries.length > 0) return sendQueries(...queries)
   if (answering.size === 0 || hasUsable) return undefined
   return waitForServers(check) ?? verdict(check, failure, CONFIRMATIONS.copiesExpired)
 }
@@ -59,20 +63,33 @@ function findProbes(check: Check, purpose: 'uncached' | 'resolver_ns', server: s
  * cannot resolve names that no cache has, or knows none of the delegated servers.
  */
 export function hasOnlyCopies(check: Check, reply: Reply): boolean {
-  const { view, failure } = check.zone
   const server = serverOf(reply)
-  const probes = view && failure ? findProbes(check, 'uncached', server) : []
-  if (!view || probes.length === 0) return false
+  if (!check.zone.view || !check.zone.failure) return false
+  const probes = findProbes(check, 'uncached', server)
+  if (probes.length === 0) return false
   const delegations = findProbes(check, 'resolver_ns', server)
-  if (isOftenFailing(probes) || isOftenFailing(delegations)) return true
-  const delegated = new Set(view.nameServers.map(({ name }) => name))
-  return delegations.some(
+  return isOftenFailing(probes) || isOftenFailing(delegations) || isProvenCopy(check, server)
+}
+
+/** Whether further probes cannot change that. */
+function isProvenCopy(check: Check, server: string): boolean {
+  const delegations = findProbes(check, 'resolver_ns', server)
+  const failing = [findProbes(check, 'uncached', server), delegations].map(
+    (replies) => replies.filter(isFailing).length,
+  )
+  const delegated = new Set(check.zone.view!.nameServers.map(({ name }) => name))
+  const isOld = delegations.some(
     ({ outcome }) => outcome.kind === 'answer' && !outcome.rrset.values.some((name) => delegated.has(name)),
   )
+  return isOld || Math.max(...failing) >= CACHE_PROBES * MIN_FAILING_SHARE
 }
 
 function isOftenFailing(replies: readonly Reply[]): boolean {
   const answered = replies.filter(({ outcome }) => outcome.kind !== 'timeout')
-  const failing = answered.filter((reply) => !isUsable(reply.outcome) || isStale(reply))
-  return failing.length >= answered.length * MIN_FAILING_SHARE
+  return replies.filter(isFailing).length >= answered.length * MIN_FAILING_SHARE
+}
+
+/** A timeout proves nothing. */
+function isFailing(reply: Reply): boolean {
+  return reply.outcome.kind !== 'timeout' && (!isUsable(reply.outcome) || isStale(reply))
 }

@@ -80,6 +80,7 @@ export const RULE_MUTANTS: readonly RuleMutant[] = [
   threshold('checks/check-state.ts', 'RETRY_PAUSE_MS', '0'),
   threshold('checks/run-check.ts', 'COMPARED_SERVERS', '99'),
   threshold('checks/copies-rule.ts', 'CACHE_PROBES', '1'),
+  threshold('checks/copies-rule.ts', 'FIRST_PROBES', '40'),
   threshold('checks/copies-rule.ts', 'MIN_FAILING_SHARE', '2'),
   threshold('checks/dnssec-rule.ts', 'MAX_RESOLVERS', '0'),
   threshold('checks/dnssec-rule.ts', 'OPINION_ROUNDS', '0'),

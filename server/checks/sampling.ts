@@ -5,6 +5,7 @@ import {
   inconclusive,
   isMajorityDue,
   type Observation,
+  type Query,
   type Rule,
   type SampledServer,
   type Samples,
@@ -35,6 +36,8 @@ const MAX_QUERIES = 120
 /** If each server repeats its own answer for this many rounds, they disagree. Fewer if one of them denies the name. */
 const DISAGREEMENT_ROUNDS = 10
 const DENIAL_DISAGREEMENT_ROUNDS = 3
+
+const SAMPLES: readonly Query['purpose'][] = ['name_server_sample', 'resolver_sample']
 
 /** Queries the servers repeatedly until their answers are certain. */
 export function decideBySampling(check: Check, allServers: readonly SampledServer[], sampling: Sampling): Step {
@@ -93,9 +96,8 @@ function samplesOf(check: Check, allServers: readonly SampledServer[], sampling:
   const outcomes = servers.flatMap((server) => server.replies.map(({ outcome }) => outcome).filter(isUsable))
   const answers = outcomes.filter(isAnswer)
   const rounds = Math.max(...servers.map((server) => server.rounds))
-  const start = observations.findLast(
-    ({ query }) => query.purpose !== 'resolver_sample' && query.purpose !== 'name_server_sample',
-  )!
+  // A check of the own network comes after the samples, and does not begin them anew.
+  const start = observations.findLast(({ query: { purpose } }) => !['network', ...SAMPLES].includes(purpose))!
   const isUnanswered = rounds > 1 && isLastRoundUnanswered(check, servers)
   const isInTime = now.elapsed - start.elapsed < MAX_SAMPLING_MS && sum(observations.map(queriesOf)) < MAX_QUERIES
   const mayContinue = isInTime && !isUnanswered && outcomes.length < MAX_SAMPLES
@@ -124,9 +126,7 @@ function withoutDenyingServers(servers: readonly SampledServer[]): readonly Samp
 
 function isLastRoundUnanswered({ observations }: Check, servers: readonly SampledServer[]): boolean {
   const count = servers.filter(({ next }) => next).length
-  const samples = observations.filter(
-    ({ query }) => query.purpose === 'name_server_sample' || query.purpose === 'resolver_sample',
-  )
+  const samples = observations.filter(({ query }) => SAMPLES.includes(query.purpose))
   return samples.slice(-count).every((sample) => {
     const reply = 'reply' in sample ? sample.reply : 'nameServerReply' in sample ? sample.nameServerReply : undefined
     return !reply || isFailure(reply.outcome)
