@@ -8,6 +8,7 @@ import { findTenantRow, organizationName, updateTenantRow } from '../database/te
 import { MAX_DELAY_MS, nextRetryAt } from '../retry-schedule.ts'
 import { MINUTE_MS } from '../times.ts'
 import { closesOnRecovery, decideAlert, findFailing } from './alert-decision.ts'
+import { GROWTH_PAUSE_MS, hasGrown, makeGrownDue } from './alert-growth.ts'
 import type { AlertMessage, MessageContext } from './alert-message.ts'
 import {
   type AlertRow,
@@ -26,7 +27,13 @@ import { heldAlerts } from './summary.ts'
 /** `due_alerts` has no later times. An alert that waits longer is decided again then. */
 export const MAX_ATTEMPT_DELAY_MS = MAX_DELAY_MS
 
-export type AttemptToMake = { alert: AlertRow; channel: ChannelRow; message: AlertMessage }
+/** `monitors`: how many of the incident the message says. */
+export type AttemptToMake = {
+  alert: AlertRow
+  channel: ChannelRow
+  message: AlertMessage
+  monitors?: number | undefined
+}
 
 export type AttemptOptions = {
   baseUrl: string
@@ -78,14 +85,14 @@ export async function beginAttempt(
       case 'hold':
         return await hold(transaction, claim, alert, decision, now)
       case 'send': {
-        const { message } = decision
+        const { message, monitors } = decision
         // An alert that is exempt counts, but is sent above the limit as well.
         const freeAt = await countWithin(transaction, [channelLimit(alert, options.alertsPerHour)], now)
         if (freeAt !== undefined && !(await isExempt(transaction, alert, channel)))
-          return await hold(transaction, claim, alert, { message, ruleId: null, dueAt: freeAt }, now)
+          return await hold(transaction, claim, alert, { message, monitors, ruleId: null, dueAt: freeAt }, now)
         const change = { attempts: sql<number>`attempts + 1`, last_attempt_at: now, title: message.title }
         await updateTenantRow(transaction, 'alerts', tenant, id, change)
-        return { alert, channel, message }
+        return { alert, channel, message, monitors }
       }
     }
   })
@@ -143,11 +150,13 @@ async function wait(
 }
 
 /** `ruleId`: of the digest; null if the channel reached its limit. */
+type Held = { message: AlertMessage; monitors?: number | undefined; ruleId: string | null; dueAt: number }
+
 async function hold(
   db: Database,
   claim: AlertClaim,
   { organization_id: organizationId, channel_id: channelId }: AlertRow,
-  { message: { title }, ruleId, dueAt }: { message: AlertMessage; ruleId: string | null; dueAt: number },
+  { message: { title }, monitors, ruleId, dueAt }: Held,
   now: number,
 ): Promise<undefined> {
   if ((await complete(db, 'due_alerts', [claim])).length === 0) return
@@ -157,6 +166,7 @@ async function hold(
     next_attempt_at: null,
     retry_requested_at: null,
     digest_rule_id: ruleId,
+    ...(monitors === undefined ? {} : { announced_monitors: monitors }),
   })
   await ensureSummary(db, { organizationId, channelId, ruleId }, dueAt, now)
 }
@@ -165,7 +175,7 @@ async function hold(
 export async function recordAttempt(
   db: Database,
   claim: AlertClaim,
-  { alert, channel, message }: AttemptToMake,
+  { alert, channel, message, monitors }: AttemptToMake,
   result: AttemptResult,
   now: number,
 ): Promise<void> {
@@ -183,7 +193,9 @@ export async function recordAttempt(
     // Locked before the alert, like in the transaction that resolves the incident. So one of the two inserts the recovery.
     const incident = alert.incident_id === null ? undefined : await lockIncident(transaction, alert)
     const isOpen = incident?.resolved_at === null && alert.kind === 'failing'
-    const nextAt = retryAt ?? (isOpen ? await nextRepetitionAt(transaction, alert, now) : null)
+    const isGrown = isOpen && status === 'SENT' && hasGrown(monitors ?? null, incident.monitors)
+    const growthAt = isGrown ? now + GROWTH_PAUSE_MS : null
+    const nextAt = retryAt ?? growthAt ?? (isOpen ? await nextRepetitionAt(transaction, alert, now) : null)
     const dueAt = nextAt === null ? null : Math.min(nextAt, now + MAX_ATTEMPT_DELAY_MS)
     const completed =
       dueAt === null
@@ -197,7 +209,7 @@ export async function recordAttempt(
       next_attempt_at: nextAt,
       progress: result.progress === undefined || retryAt === null ? null : JSON.stringify(result.progress),
       retry_requested_at: null,
-      ...(status === 'SENT' ? { sent_at: now } : {}),
+      ...(status === 'SENT' ? { sent_at: now, announced_monitors: monitors ?? alert.announced_monitors } : {}),
       reference: alert.reference ?? result.reference ?? null,
     })
     await insertAttempt(transaction, alert, result)
@@ -287,6 +299,12 @@ async function releaseHeld(db: Database, summary: AlertRow, channel: ChannelRow,
   )
   await insertEntries(db, organizationId, entries, now)
   await scheduleRepetitions(db, organizationId, released, now)
+  await makeGrownDue(
+    db,
+    organizationId,
+    released.flatMap(({ kind, incident_id }) => (kind === 'failing' && incident_id !== null ? [incident_id] : [])),
+    now,
+  )
   if ((await heldAlerts(db, summary, 1)).length > 0)
     await ensureSummary(db, { organizationId, channelId, ruleId }, now + NEXT_SUMMARY_MS, now)
 }

@@ -6,6 +6,7 @@ import { shownWarning, type Warning } from '#contract/warnings.ts'
 import type { Database } from '../database/database.ts'
 import type { AlertRulesTable, IncidentsTable } from '../database/schema-alerts.ts'
 import { findTenantRow } from '../database/tenant-row.ts'
+import { GROWTH_PAUSE_MS, hasGrown } from './alert-growth.ts'
 import {
   type AlertMessage,
   failingMessage,
@@ -32,13 +33,13 @@ const MAX_MONITORS = 5
 
 /**
  * What to do with a due alert. `cancel`: do not send it, or not again. `hold`: add it to the digest of this rule. `reason` of
- * `wait`: why it waits, unless its rule says so.
+ * `wait`: why it waits, unless its rule says so. `monitors`: how many the message says.
  */
 export type AlertDecision =
-  | { kind: 'send'; message: AlertMessage }
+  | { kind: 'send'; message: AlertMessage; monitors?: number }
   | { kind: 'cancel'; reason: string }
   | { kind: 'wait'; until: number; reason?: string }
-  | { kind: 'hold'; message: AlertMessage; ruleId: string; dueAt: number }
+  | { kind: 'hold'; message: AlertMessage; monitors?: number; ruleId: string; dueAt: number }
 
 type IncidentRow = Selectable<IncidentsTable>
 type RuleRow = Selectable<AlertRulesTable>
@@ -69,7 +70,8 @@ async function decideFailing(
   const { now } = context
   if (alert.retry_requested_at !== null) {
     const monitors = await firstMonitors(db, alert, matchesFailing(rule))
-    return { kind: 'send', message: failingMessage(summaryOf(incident), monitors, context) }
+    const message = failingMessage(summaryOf(incident), monitors, context)
+    return { kind: 'send', message, monitors: incident.monitors }
   }
   if (rule.is_active === 0) return { kind: 'cancel', reason: 'the alert rule is not active' }
   if (incident.resolved_at !== null) return { kind: 'cancel', reason: 'the monitors recovered before it was sent' }
@@ -95,16 +97,18 @@ async function decideFailing(
   const dueAt = alertDueAt(alert, { incident, rule, failingSince: failing[0]!.failingSince, firstSentAt })
   if (dueAt === null) return { kind: 'cancel', reason: 'nothing more is to be sent' }
   if (dueAt > now) return { kind: 'wait', until: Math.min(dueAt, windowEndsAt) }
-  const stage = { isEscalated: alert.escalated === 1, isRepeated: alert.sent_at !== null }
+  const grownFrom = hasGrown(alert.announced_monitors, incident.monitors) ? alert.announced_monitors! : undefined
+  const stage = { isEscalated: alert.escalated === 1, isRepeated: alert.sent_at !== null, grownFrom }
   const message = failingMessage(summaryOf(incident), failing, { ...context, ...stage })
   const decision = respectRuleTimes({ ...message, ...replyTo(alert) }, rule, now)
+  if (decision.kind === 'send' || decision.kind === 'hold') return { ...decision, monitors: incident.monitors }
   // If quiet hours delay the first message too, people need time to acknowledge it afterwards.
   if (decision.kind === 'wait' && alert.escalated === 1)
     return { kind: 'wait', until: decision.until + rule.escalate_ms! }
   return decision
 }
 
-/** When to send an alert whose monitors still fail; null: it was sent and is not repeated. `firstSentAt`: when the message was sent that an escalation follows. */
+/** When to send an alert whose monitors still fail; null: it was sent, and is not repeated unless the incident grows. `firstSentAt`: when the message was sent that an escalation follows. */
 function alertDueAt(
   alert: AlertRow,
   inputs: { incident: IncidentRow; rule: RuleRow; failingSince: number; firstSentAt: number | null },
@@ -117,7 +121,9 @@ function alertDueAt(
   }
   // After a snooze the alert is sent once more, even if the rule does not repeat alerts.
   if (incident.snoozed_until !== null && incident.snoozed_until > lastAt) return incident.snoozed_until
-  return rule.repeat_ms === null ? null : lastAt + rule.repeat_ms
+  const grownAt = hasGrown(alert.announced_monitors, incident.monitors) ? lastAt + GROWTH_PAUSE_MS : null
+  const repeatAt = rule.repeat_ms === null ? null : lastAt + rule.repeat_ms
+  return grownAt !== null && repeatAt !== null ? Math.min(grownAt, repeatAt) : (grownAt ?? repeatAt)
 }
 
 /** Uses the timeline, because each repetition changes `sent_at`. */

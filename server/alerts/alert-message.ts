@@ -81,17 +81,24 @@ const commonFields = ({ id, messageId = id, organization, now }: MessageContext)
   at: now,
 })
 
-/** `monitors`: the first few that the rule matches. `isEscalated`: nobody acknowledged the first message. */
+/**
+ * `monitors`: the first few that the rule matches. `isEscalated`: nobody acknowledged the first message. `grownFrom`: how many monitors
+ * the last message said, if there are many more now.
+ */
 export function failingMessage(
   incident: IncidentSummary,
   monitors: readonly MonitorSummary[],
-  context: MessageContext & { isEscalated?: boolean; isRepeated?: boolean },
+  context: MessageContext & { isEscalated?: boolean; isRepeated?: boolean; grownFrom?: number | undefined },
 ): AlertMessage {
   const { subject, link, single } = describeIncident(incident, monitors, context)
   const { state, openedAt } = incident
-  const { isRepeated, isEscalated, now } = context
+  const { isRepeated, isEscalated, grownFrom, now } = context
   const label = STATE_LABELS[state as MonitorState] ?? state
   const lasting = isRepeated ? `Still failing after ${durationText(now - openedAt)}. ` : ''
+  const grown =
+    grownFrom === undefined
+      ? ''
+      : `${incident.monitors.toLocaleString('en')} monitors failed by now; the last message said ${grownFrom.toLocaleString('en')}. `
   const escalated = isEscalated ? 'Nobody acknowledged this yet. ' : ''
   const facts = single
     ? [
@@ -107,7 +114,7 @@ export function failingMessage(
     kind: 'failing',
     key: incident.id,
     title: oneLine(`${subject}: ${label}`),
-    text: `${lasting}${escalated}${oneLine(monitors[0]?.cause ?? `State: ${label}.`)}`,
+    text: `${grown}${lasting}${escalated}${oneLine(monitors[0]?.cause ?? `State: ${label}.`)}`,
     facts: [
       ...facts,
       ...warningFacts(monitors[0], single !== undefined),

@@ -3,6 +3,7 @@ import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Claim, claimDue, reschedule } from '../database/lease-queue.ts'
 import type { AlertRulesTable } from '../database/schema-alerts.ts'
+import { makeGrownDue } from './alert-growth.ts'
 import { insertAlerts, type NewAlert } from './alert-store.ts'
 import { failureOf, loadIncidentGrouping } from './incident-grouping.ts'
 import {
@@ -213,6 +214,8 @@ async function applyEvents(
   if (isNew) await insertLinks(db, organizationId, links)
   await insertAlerts(db, organizationId, [...alerts.values()], now)
   await incidents.merge(db)
+  const grown = joined.map(({ incident }) => incidents.idAfterMerge(incident.id))
+  await makeGrownDue(db, organizationId, grown, now)
   const recovered = recoveries.map((each) => ({ ...each, incident_id: incidents.idAfterMerge(each.incident_id) }))
   await recordRecoveries(db, organizationId, recovered, now)
   return last

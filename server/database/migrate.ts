@@ -14,6 +14,7 @@ import { hasReceived } from './migrations/0017-has-received.ts'
 import { rounds } from './migrations/0018-rounds.ts'
 import { incidentGroups } from './migrations/0019-incident-groups.ts'
 import { checkGaps } from './migrations/0020-check-gaps.ts'
+import { announcedMonitors } from './migrations/0021-announced-monitors.ts'
 import { DIALECTS, type Dialect, type Migration } from './migrations/dialect.ts'
 
 /** In order, never changed once released. The number of a migration is its position here, from 1. */
@@ -31,6 +32,7 @@ export const MIGRATIONS: readonly Migration[] = [
   rounds,
   incidentGroups,
   checkGaps,
+  announcedMonitors,
 ]
 
 /** The id of the advisory lock that every migrating process takes. Any constant. */

@@ -169,6 +169,8 @@ export type AlertsTable = {
   progress: Json | null
   /** The summary that includes the held alert. */
   summary_id: string | null
+  /** How many monitors of the incident the last message said. */
+  announced_monitors: number | null
   /** Whether it is an escalation, because nobody acknowledged. */
   escalated: Generated<Bool>
   /** When a user requested to send it again; null after that attempt. */
