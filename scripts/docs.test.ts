@@ -70,6 +70,21 @@ test('the routes that docs/reference/api.md marks as public need no key', async 
   for (const path of paths) expect([401, 404]).not.toContain((await call(path, { key: null })).status)
 })
 
+test('docs/reference/api.md names everything that takes If-Match', async () => {
+  const { call } = await givenApp('sqlite')
+  const { paths } = (await call('/openapi.json')).body as { paths: Record<string, object> }
+  const routes = Object.keys(paths).filter((path) => JSON.stringify(paths[path]).includes('IfMatch'))
+  const paragraphs = readFileSync('docs/reference/api.md', 'utf8').split('\n\n')
+  const list = paragraphs
+    .find((text) => text.includes('accept `If-Match`'))!
+    .replaceAll('\n', ' ')
+    .toLowerCase()
+
+  expect(routes.length).toBeGreaterThan(10)
+  const names = routes.map((path) => path.match(/([a-z-]+)(?:\/external)?(?:\/\{\w+\})?$/)![1]!.replace('-', ' '))
+  expect(names.filter((name) => !list.includes(name))).toEqual([])
+})
+
 /** What a parameter is called does not matter. */
 const shapeOf = (route: string) => route.replace(/:\w+|\{\w+\}/g, '*')
 
