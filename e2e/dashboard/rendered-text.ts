@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 
-/** What a reader would take for a mistake in the text as it is rendered: identifiers, missing spaces, lines that overlap. */
+/** What a reader would take for a mistake in the text as it is rendered: identifiers, missing or doubled spaces, lines that overlap. */
 export async function findTextFaults(page: Page): Promise<string[]> {
   return await page.evaluate(collectFaults)
 }
@@ -34,6 +34,9 @@ function collectFaults(): string[] {
     if (parent.closest('script, style')) continue
     const identifier = parent.closest(NOT_PROSE) ? null : node.data.match(IDENTIFIER)
     if (identifier) faults.push(`an identifier: ${node.data.trim().slice(0, 80)}`)
+    // An inserted value was empty.
+    if (!parent.closest(NOT_PROSE) && /\S {2,}\S/.test(node.data))
+      faults.push(`two spaces: ${node.data.trim().slice(0, 80)}`)
     const range = document.createRange()
     range.selectNodeContents(node)
     for (const rect of range.getClientRects()) {
@@ -68,8 +71,8 @@ function collectFaults(): string[] {
       if (one.node === other.node) continue
       const width = Math.min(one.box.right, other.box.right) - Math.max(one.box.left, other.box.left)
       const height = Math.min(one.box.bottom, other.box.bottom) - Math.max(one.box.top, other.box.top)
-      // Lines that stand close together share a few pixels of leading.
-      if (width > 4 && height > Math.min(one.box.height, other.box.height) / 2) {
+      // Lines that stand close together share a few pixels of leading: at most a quarter.
+      if (width > 4 && height > Math.min(one.box.height, other.box.height) / 4) {
         faults.push(`overlapping: "${one.text.trim().slice(0, 40)}" and "${other.text.trim().slice(0, 40)}"`)
       }
     }
