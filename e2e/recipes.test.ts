@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { migratedDatabaseUrl } from '../server/testing/database.ts'
+import { formatServers, startDnsTree } from '../server/testing/dns-server-tree.ts'
 import { startReceiver } from '../server/testing/receiver.ts'
 import { PROJECT, run, type Settings, startServer } from '../server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY } from '../server/testing/test-server.ts'
@@ -72,7 +73,7 @@ function givenCopy() {
 const ORDERS = ['created', 'name', 'domain', 'subdomain', 'record_type', 'state', 'incidence_count']
 const TOKEN = 't'.repeat(16)
 
-const RECIPES = ['list-filter', 'metric', 'channel', 'endpoint', 'record-type'].map((name) =>
+const RECIPES = ['list-filter', 'metric', 'channel', 'endpoint', 'record-type', 'warning'].map((name) =>
   name === 'endpoint' ? 'add-an-endpoint.md' : `add-a-${name}.md`,
 )
 
@@ -139,6 +140,18 @@ test.each(['sqlite', 'postgres'] as const)(
     const { body } = await call('/channels', channel)
     expect((await call(`/channels/${body.id}/test`, {})).body).toMatchObject({ status: 'SENT' })
     expect(JSON.parse(receiver.received[0]!.body.toString()).message).toContain('test')
+
+    const inCopy = (args: string[], more: Settings) =>
+      run([process.execPath, ...args], { DATA_DIR: settings.DATA_DIR, ...more }, { cwd: folder }).ended
+    const tree = await startDnsTree()
+    onTestFinished(() => tree.close())
+    const [zone, resolver] = [(await tree.zone('example', ['ns1.example']))[0]!, await tree.server()]
+    for (const each of [zone, resolver]) each.set('www.example', 'A', ['192.0.2.1'])
+    const dns = { DNS_ROOTS: formatServers([tree.root]), DNS_SERVERS: formatServers([resolver]), DNS_CANARIES: 'off' }
+    const checked = await inCopy(['server/main.ts', 'check', 'www.example', 'A', '192.0.2.1'], dns)
+    expect(checked.stdout).toContain('Warning: example has only one name server, ns1.example.')
+    for (const command of commandsOf('docs/recipes/add-a-warning.md')) await inCopy(command.split(' '), {})
+    expect(readFileSync(join(folder, 'docs/reference/reason-codes.md'), 'utf8')).toContain('| `single_name_server` |')
   },
 )
 
