@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { ADVICE, adviceFor, customerStepsOf, stepsOf } from './advice.ts'
+import { differenceOf } from './difference.ts'
 import { VERDICT_REASONS, type VerdictReason } from './reasons.ts'
 
 const record = { name: 'www.example.com', type: 'A' }
@@ -92,6 +93,20 @@ test.each([
   expect(advice.code).toBe(extend ? 'extend_record' : 'add_records')
   expect(advice.params.extend).toEqual(extend)
   expect(customerStepsOf(advice)).toEqual(extend ? [advice.text] : [])
+})
+
+test.each([
+  ['CNAME', 'new.example', ['old.example'], ['old.example']],
+  ['TXT', 'v=spf1 include:a.example -all', ['v=spf1 -all', 'site=1'], ['v=spf1 -all']],
+  ['TXT', 'site=2', ['site=1'], []],
+])('the changes that make a flexible %s monitor valid remove what would stay beside %s: %j', (...row) => {
+  const [record_type, expected, observed, removed] = row
+  const params = { ...values, record_type, observed, missing: [expected], unexpected: [] }
+  const { changes } = differenceOf({ code: 'missing_values', params })!
+  expect(changes.map(({ action, value }) => [action, value])).toEqual([
+    ['add', expected],
+    ...removed.map((value) => ['remove', value]),
+  ])
 })
 
 test('at the end of a CNAME chain the advice names the owner of the records', () => {

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { adviceFor } from './advice.ts'
 import { StrictObject } from './common.ts'
 import type { VerdictReason } from './reasons.ts'
 
@@ -40,16 +41,20 @@ export const Difference = StrictObject(
 export type Difference = Static<typeof Difference>
 
 /** Null if the verdict has no values: after failures, and for verdicts of older versions. */
-export function differenceOf({ params }: VerdictReason): Difference | null {
+export function differenceOf(verdict: VerdictReason): Difference | null {
+  const { params } = verdict
   if (!('missing' in params)) return null
   const { missing, record, truncated } = params
   const { unexpected, matched } = 'matched' in params ? params : { unexpected: [], matched: [] }
+  // A name can have only one CNAME or SPF record, so the new one does not stand beside it, also in flexible mode.
+  const { remove = unexpected, extend = [] } = adviceFor(verdict)?.params ?? {}
+  const removed = [...remove, ...extend]
   const change = (action: 'add' | 'remove') => (value: string) => ({ action, ...record, value })
   return {
     missing,
     unexpected,
     matched,
-    changes: [...missing.map(change('add')), ...unexpected.map(change('remove'))],
+    changes: [...missing.map(change('add')), ...removed.map(change('remove'))],
     ...(truncated && { truncated }),
   }
 }
