@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions, useQueryClient } from '@tanstack/react-query'
+import type { MonitorChecks } from '#contract/checks.ts'
 import type { Timeline, TimelineRange, ValueDifference } from '#contract/dashboard.ts'
 import type { Event, EventDetails } from '#contract/events.ts'
 import type { MonitorResponse } from '#contract/monitors.ts'
@@ -39,6 +40,12 @@ export const timelineQuery = (id: string, range: TimelineRange) =>
     placeholderData: keepPreviousData,
     // The range ends now.
     refetchInterval: 60_000,
+  })
+
+export const checksQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['monitors', 'one', id, 'checks'],
+    queryFn: ({ signal }) => api.get<MonitorChecks>(`${monitorPath(id)}/checks`, {}, signal),
   })
 
 /** Newest first. */

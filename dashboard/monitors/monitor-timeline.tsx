@@ -8,8 +8,9 @@ import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { STATE_DISPLAY, stateTitle } from '../ui/state.tsx'
 import { type Column, DataTable, rowCell } from '../ui/table.tsx'
-import { Time } from '../ui/time.tsx'
-import { type MonitorDetails, timelineQuery } from './monitor-queries.ts'
+import { fullTime, Time } from '../ui/time.tsx'
+import { checksText } from './monitor-checks-text.ts'
+import { checksQuery, type MonitorDetails, timelineQuery } from './monitor-queries.ts'
 import { TimelineChart } from './monitor-timeline-chart.tsx'
 import { type Bar, barsOf, RANGE_NAMES, validText } from './monitor-timeline-lanes.ts'
 
@@ -43,8 +44,16 @@ export function MonitorTimeline({ monitor: { id, created } }: { monitor: Monitor
       ) : (
         <ProblemPage problem={error} onRetry={() => void refetch()} />
       )}
+      <ChecksMade id={id} />
     </Section>
   )
+}
+
+/** Whether each check of the last 30 days was made. */
+function ChecksMade({ id }: { id: string }) {
+  const { data } = useQuery(checksQuery(id))
+  const text = data && checksText(data, fullTime)
+  return text && <p className="mt-3 text-sm text-faint">{text}</p>
 }
 
 function Ranges({ range, onChoose }: { range: TimelineRange; onChoose: (range: TimelineRange) => void }) {

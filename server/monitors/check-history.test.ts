@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { MonitorCheckResult } from '../checks/check-write.ts'
-import { recordChecks } from '../checks/record-checks.ts'
+import { CLOCK_STEP_REPAIR, recordChecks } from '../checks/record-checks.ts'
+import { repairAfterClockStep } from '../database/lease-queue.ts'
 import { claimChecks } from '../testing/checks.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp } from '../testing/test-app.ts'
@@ -105,6 +106,21 @@ onBothEngines('the proof of checks', (_fresh, engine) => {
     await runFor(nextDueAt(now(), { slot, frequency: 10 }) - now() + 10 * MINUTE_MS + 100_000)
 
     expect(await proof()).toMatchObject({ due: 7, done: 7, late: 0, missed: 0, gap_count: 0 })
+  })
+
+  test('after the clock was set back, each check is made and none is missing', async () => {
+    const { runFor, proof, pass, now, deps } = await given()
+    await runFor(6 * INTERVAL_MS)
+    const before = await proof()
+
+    pass(-4 * INTERVAL_MS)
+    for (const table of ['due_rounds', 'due_checks'] as const)
+      await repairAfterClockStep(deps.db, table, { now: now(), process: 2 }, CLOCK_STEP_REPAIR)
+    await runFor(8 * INTERVAL_MS)
+
+    expect(before).toMatchObject({ due: 7, done: 7, missed: 0, gap_count: 0 })
+    const { due, missed } = await proof()
+    expect({ due, missed }).toEqual({ due: 11, missed: 0 })
   })
 
   test('a gap is deleted after its retention, and the period begins with it', async () => {
