@@ -12,6 +12,9 @@ const breakLinks = (text: string): string => text.replace(/(?<!\w)@|:(?=\/\/)/g,
 /** Markdown with backslash escapes: Discord, Teams, Mattermost. */
 export const escapeMarkdown = (text: string): string => breakLinks(text.replace(/[\\[\]*_`~|<>]/g, '\\$&'))
 
+/** For the text of Mattermost, which links a host that begins with `www.`. The escaped dot is shown and copied as it is. */
+export const escapeHosts = (markdown: string): string => markdown.replace(/(?<=\bwww)\./gi, '\\.')
+
 /** HTML of mail, Telegram, Matrix and the cards of Google Chat. */
 export const escapeHtml = (text: string): string => breakLinks(escapeAttribute(text))
 

@@ -8,7 +8,7 @@ import { HTTP_CHANNEL_TYPES } from './channel-types.ts'
 
 /** What anyone can write into a record: mentions, links, images, tags, marks that change the direction of text, and characters without a shape. */
 const HOSTILE =
-  '\u202e\u0007\u2066\u200e\u200b\u009b\ufeff @r\u006fom @everyone @all <users/all> <!channel> <@U1> <https://evil.example|here> [here](https://evil.example) ![x](https://evil.example/i.png) <b>bold</b> "onload=x dmarc@example.com http://evil.example/a'
+  '\u202e\u0007\u2066\u200e\u200b\u009b\ufeff @r\u006fom @everyone @all <users/all> <!channel> <@U1> <https://evil.example|here> [here](https://evil.example) ![x](https://evil.example/i.png) <b>bold</b> "onload=x dmarc@example.com http://evil.example/a www.evil.example'
 
 const HIDDEN = ['202E', '0007', '2066', '200E', '200B', '009B', 'FEFF']
 
@@ -39,18 +39,32 @@ const TAG = /<b>bold|<users|<!channel|<@U|<https:/
 /** What programs link by themselves. */
 const URL_IN_TEXT = /:\/\/evil/
 const MARKDOWN_LINK = /(?<!\\)\]\(/
+/** Mattermost links a host without a scheme. Escaped, it is shown and copied as it is. */
+const HOST_IN_MARKDOWN = /www\.evil/
+/** Text in which Slack links hosts. */
+const LINKING = /"type":"mrkdwn","text":"(?:[^"\\]|\\.)*"\}/
 /** What each medium would interpret, beside texts that it shows as they are. */
 const INTERPRETED: Record<ChannelType, { texts: (body: string) => unknown; active: RegExp[] }> = {
   email: { texts: (body) => body, active: [TAG, /"onload/] },
-  slack: { texts: slackTexts, active: [TAG, URL_IN_TEXT] },
-  slack_app: { texts: slackTexts, active: [TAG, URL_IN_TEXT] },
-  discord: { texts: (body) => JSON.parse(body).embeds[0], active: [MENTION, MARKDOWN_LINK, URL_IN_TEXT, /(?<!\\)</] },
+  slack: { texts: slackTexts, active: [TAG, URL_IN_TEXT, LINKING] },
+  slack_app: { texts: slackTexts, active: [TAG, URL_IN_TEXT, LINKING] },
+  discord: {
+    texts: (body) => JSON.parse(body).embeds[0],
+    active: [MENTION, MARKDOWN_LINK, URL_IN_TEXT, /(?<!\\)</],
+  },
   teams: {
     texts: (body) => JSON.parse(body).attachments[0].content.body,
     active: [MENTION, MARKDOWN_LINK, URL_IN_TEXT],
   },
   telegram: { texts: (body) => JSON.parse(body).text, active: [MENTION, TAG, URL_IN_TEXT] },
-  mattermost: { texts: (body) => JSON.parse(body).attachments[0], active: [MENTION, MARKDOWN_LINK, URL_IN_TEXT] },
+  mattermost: {
+    // The title is our link, and the fallback is for notifications, which show plain text.
+    texts: (body) => {
+      const { text, title, fallback } = JSON.parse(body).attachments[0]
+      return [text, `${title} ${fallback}`.replaceAll('www.evil', '')]
+    },
+    active: [MENTION, MARKDOWN_LINK, URL_IN_TEXT, HOST_IN_MARKDOWN],
+  },
   google_chat: {
     // Cards are HTML, where a Markdown link is text.
     texts: (body) => [JSON.parse(body).text, JSON.stringify(JSON.parse(body).cardsV2).replaceAll('](', '')],
@@ -69,7 +83,7 @@ const INTERPRETED: Record<ChannelType, { texts: (body: string) => unknown; activ
   http: { texts: () => '', active: [] },
 }
 
-/** Texts of the type `plain_text` are shown as they are, as is code. */
+/** Texts of the type `plain_text` are shown as they are, as is code. Of the others, hosts become links unless they are `verbatim`. */
 function slackTexts(body: string): unknown {
   const { text, blocks } = JSON.parse(body)
   const ofType = (value: unknown): unknown[] =>

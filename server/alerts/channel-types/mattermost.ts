@@ -1,7 +1,7 @@
 import { truncate } from '../../text.ts'
 import { textWithoutLink } from '../alert-message.ts'
 import { httpChannelType, providerError, SecretUrl, Settings } from './channel-type.ts'
-import { breakMarkup, escapeMarkdown } from './escape.ts'
+import { breakMarkup, escapeHosts, escapeMarkdown } from './escape.ts'
 
 /** A text has at most 16,383 characters in Mattermost, and 5,000 in Rocket.Chat. */
 const MAX_TEXT_CHARACTERS = 4000
@@ -29,7 +29,7 @@ export const mattermost = httpChannelType({
           title: truncate(escapeMarkdown(message.title), 250),
           title_link: message.link.href,
           text: [
-            truncate(escapeMarkdown(textWithoutLink(message)), MAX_TEXT_CHARACTERS),
+            truncate(escapeHosts(escapeMarkdown(textWithoutLink(message))), MAX_TEXT_CHARACTERS),
             ...(message.acknowledge === null ? [] : [`[Acknowledge](${message.acknowledge})`]),
           ].join('\n\n'),
         },

@@ -43,9 +43,7 @@ export function slackMessage(message: AlertMessage) {
       { type: 'section', text: { type: 'plain_text', text: truncate(text, MAX_TEXT_CHARACTERS), emoji: false } },
       {
         type: 'section',
-        fields: facts
-          .slice(0, 10)
-          .map(({ name, value }) => ({ type: 'mrkdwn', text: `*${name}*\n${factText(name, value)}` })),
+        fields: facts.slice(0, 10).map(({ name, value }) => markdown(`*${name}*\n${factText(name, value)}`)),
       },
       ...(remedy === null ? [] : [remedySection(remedy)]),
       {
@@ -58,13 +56,14 @@ export function slackMessage(message: AlertMessage) {
       },
       {
         type: 'context',
-        elements: [
-          { type: 'mrkdwn', text: truncate(`Zonewatch · ${escapeSlack(organization)}`, MAX_FIELD_CHARACTERS) },
-        ],
+        elements: [markdown(truncate(`Zonewatch · ${escapeSlack(organization)}`, MAX_FIELD_CHARACTERS))],
       },
     ],
   }
 }
+
+/** `verbatim`: hosts and names of channels in it become no links. */
+const markdown = (text: string) => ({ type: 'mrkdwn', text, verbatim: true })
 
 /** Record data is code, in which Slack interprets no format. It is truncated before the closing backtick. */
 function factText(name: string, value: string): string {
@@ -74,5 +73,5 @@ function factText(name: string, value: string): string {
 
 const remedySection = (remedy: string) => ({
   type: 'section',
-  text: { type: 'mrkdwn', text: truncate(`*What to do:* ${escapeSlack(remedy)}`, MAX_TEXT_CHARACTERS) },
+  text: markdown(truncate(`*What to do:* ${escapeSlack(remedy)}`, MAX_TEXT_CHARACTERS)),
 })
