@@ -40,18 +40,20 @@ export async function findDnssecEvidence(
     if (view && !view.isUnknown && !view.isDenied && !zones.has(view.zone)) zones.set(view.zone, { view, name })
     if (zones.size === MAX_ZONES) break
   }
-  const warnings: Warning[] = []
-  // One after the other: the first may take the whole budget.
-  for (const { view, name } of zones.values()) {
-    const question: Question = { name, type: recordType.queryType }
-    const servers = view.nameServers.slice(0, MAX_SERVERS)
-    const verdicts = await Promise.all(
-      servers.map((_, number) => serverValidator.validate(question, view, number, call)),
-    )
-    const names = servers.map((server) => server.name)
-    warnings.push(...toWarnings(verdicts, names))
-  }
-  return warnings
+  const warnings = await Promise.all(
+    [...zones.values()].map(async ({ view, name }) => {
+      const question: Question = { name, type: recordType.queryType }
+      const servers = view.nameServers.slice(0, MAX_SERVERS)
+      const verdicts = await Promise.all(
+        servers.map((_, number) => serverValidator.validate(question, view, number, call)),
+      )
+      return toWarnings(
+        verdicts,
+        servers.map((server) => server.name),
+      )
+    }),
+  )
+  return warnings.flat()
 }
 
 /** Of the answer that the resolver gave with validation disabled. */
