@@ -13,7 +13,7 @@ import { createKeyring } from '../keyring.ts'
 import { LoopHealth } from '../loop-health.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
-import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
+import { RDATA_FORMATS, recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { readBacklog } from '../operations/backlog.ts'
 import { claimChecks } from '../testing/checks.ts'
 import { freshDatabase, onBothEngines, waitUntilBlocked } from '../testing/database.ts'
@@ -22,7 +22,7 @@ import { patientClock } from '../testing/patient-clock.ts'
 import { createWakeUps } from '../wake-up.ts'
 import { insertWebhook } from '../webhooks/webhook-store.ts'
 import { monitorLoader } from './load-monitor.ts'
-import { nextQuickCheckIn } from './quick-check.ts'
+import { nextQuickCheckIn, quickCheck } from './quick-check.ts'
 import { recordChecks } from './record-checks.ts'
 import { runCheck } from './run-check.ts'
 import { endWait, findClaimedWait, recordQuickCheck, timeOutWait, type WaitClaim } from './wait-store.ts'
@@ -48,8 +48,28 @@ test('looks begin every 15 seconds and come at the regular interval after 72 hou
 test('looks of one organization keep their distance, and costly ones come less often', () => {
   const look = { ageMs: 0, frequency: 5, open: 1_000, queries: 1, isConfirming: false }
   expect(nextQuickCheckIn(look)).toBe(200 * SECOND_MS)
-  expect(nextQuickCheckIn({ ...look, open: 1, queries: 60 })).toBe(225 * SECOND_MS)
+  expect(nextQuickCheckIn({ ...look, open: 1, queries: 60 })).toBe(45 * SECOND_MS)
   expect(nextQuickCheckIn({ ...look, open: 1, isConfirming: true })).toBe(60 * SECOND_MS)
+})
+
+test('the queries for the addresses of name servers count, within the budget of a check', async () => {
+  const tree = await startDnsTree()
+  onTestFinished(() => tree.close())
+  const names = (level: number) => Array.from({ length: 13 }, (_, at) => [`n${at}.z${level + 1}.bomb`, []])
+  for (let level = 0; level < 6; level++) tree.root.delegate(`z${level}.bomb`, Object.fromEntries(names(level)))
+  const dns = createDnsClient({ formats: RDATA_FORMATS, servers: [], clock: patientClock })
+  onTestFinished(() => dns.close())
+  const authoritativeClient = createAuthoritativeClient({ dns, clock: patientClock, roots: [tree.root.address] })
+  await authoritativeClient.findRootProblem()
+  const expectation = {
+    owner: 'www.z0.bomb',
+    recordType: recordTypeOf('A'),
+    expectedValues: ['192.0.2.1'],
+    isExactMatch: true,
+  }
+  const { queries } = await quickCheck(expectation, { dns, authoritativeClient }, 0, new AbortController().signal)
+  expect(tree.root.queries.total).toBeGreaterThan(20)
+  expect(queries).toBeGreaterThan(20)
 })
 
 /** A zone on two name servers, a resolver that remembers what the zone said before, and a monitor that waits. */

@@ -6,7 +6,7 @@ import { OverloadError } from '../dns/semaphore.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { QUERY_SPACING_MS } from '../monitors/waits.ts'
 import { truncate } from '../text.ts'
-import { type MonitorQuery, monitorQueryFor, queryNameServer } from './monitor-query.ts'
+import { type MonitorQuery, monitorQueryFor, queryNameServer, withQueryBudget } from './monitor-query.ts'
 import { type Expectation, evaluate, type VerdictState } from './verdict.ts'
 
 /** A quick check: between its regular checks, a monitor with `until` queries one of the zone's name servers. */
@@ -15,8 +15,8 @@ const FIRST_MS = FIRST_INTERVAL_SECONDS * 1_000
 const WAIT_MS = WAIT_HOURS * 60 * 60_000
 /** A quick check that finds the records makes the regular check due, at most this often. */
 const MIN_CONFIRMATION_INTERVAL_MS = 60_000
-/** Of a quick check, with those that follow a CNAME. After more queries the next quick check is later. */
-const USUAL_QUERIES = 4
+/** Of a quick check, with those for the addresses of name servers. After more queries the next quick check is later. */
+const USUAL_QUERIES = 20
 
 /**
  * The delay before the next quick check: 15 seconds at first, growing to the monitor's regular interval after 72 hours. Longer
@@ -65,17 +65,17 @@ const MAX_CHARACTERS = 1_000
 
 /**
  * Queries one of the zone's name servers, another one each time, or the resolvers if no name server can be reached.
- * `number`: how many quick checks there were before. Undefined if too many queries were waiting.
+ * `number`: how many quick checks there were before. `seen`: undefined if too many queries were waiting, or were needed.
  */
 export async function quickCheck(
   expectation: Expectation,
   deps: QuickCheckDeps,
   number: number,
   signal: AbortSignal,
-): Promise<{ seen: QuickCheckResult; queries: number } | undefined> {
+): Promise<{ seen: QuickCheckResult | undefined; queries: number }> {
   const query = monitorQueryFor(expectation)
+  const { authoritativeClient, budget } = withQueryBudget(deps)
   try {
-    const { authoritativeClient } = deps
     if (authoritativeClient && !(await authoritativeClient.findRootProblem())) {
       const bounded: MonitorQuery = (dns, options) => query(dns, { totalTimeoutMs: CHAIN_TIMEOUT_MS, ...options })
       const reply = await queryNameServer(
@@ -84,16 +84,16 @@ export async function quickCheck(
         { server: number, fresh: number % FRESH_EVERY === FRESH_EVERY - 1 },
         signal,
       )
-      if (reply.isBusy) return undefined
-      const { outcome, zone, nameServers, evidence } = reply
-      return { seen: resultOf(expectation, outcome, zone, nameServers), queries: evidence.length }
+      if (reply.isBusy) return { seen: undefined, queries: budget.spent }
+      const { outcome, zone, nameServers } = reply
+      return { seen: resultOf(expectation, outcome, zone, nameServers), queries: budget.spent }
     }
     const { outcome, evidence } = await query(deps.dns, { attempts: 1, signal })
     const zone = await zoneByResolvers(deps.dns, expectation.owner, signal)
     const seen = resultOf(expectation, outcome, zone?.name ?? null, zone?.nameServers ?? [])
     return { seen, queries: evidence.length }
   } catch (error) {
-    if (error instanceof OverloadError) return undefined
+    if (error instanceof OverloadError) return { seen: undefined, queries: budget.spent }
     throw error
   }
 }

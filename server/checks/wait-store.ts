@@ -61,11 +61,11 @@ export async function recordQuickCheck(
   db: Database,
   claim: WaitClaim,
   row: WaitRow,
-  result: { seen: QuickCheckResult; queries: number } | undefined,
+  result: { seen: QuickCheckResult | undefined; queries: number } | undefined,
   now: number,
 ): Promise<boolean> {
   const { organization_id, monitor_id } = claim
-  const isFound = result?.seen.state === 'VALID' && row.state !== 'VALID'
+  const isFound = result?.seen?.state === 'VALID' && row.state !== 'VALID'
   return await inTransaction(db, async (transaction) => {
     await lockWait(transaction, claim)
     const inMs = nextQuickCheckIn({
@@ -77,7 +77,7 @@ export async function recordQuickCheck(
     })
     const set = { due_at: Math.min(now + inMs, row.deadline_at) }
     const held = await reschedule(transaction, 'due_waits', [{ claim, set }])
-    if (held.length === 0 || !result) return false
+    if (held.length === 0 || !result?.seen) return false
     await transaction
       .updateTable('waits')
       .set({ seen: JSON.stringify(result.seen), seen_at: now, check_count: row.check_count + 1 })

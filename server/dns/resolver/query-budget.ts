@@ -8,6 +8,11 @@ export class QueryBudget {
     return Math.min(this.#left, MAX_PER_ZONE - (this.#byZone.get(zone) ?? 0))
   }
 
+  /** How many were sent. */
+  get spent(): number {
+    return MAX_QUERIES - this.#left
+  }
+
   isExhausted(): boolean {
     return this.#left <= 0
   }
