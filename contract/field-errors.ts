@@ -136,6 +136,9 @@ const REQUEST = {
   not_after: entry('The end of the period is not after its start.', ['start'], ({ start }) => {
     return `must be later than ${start}.`
   }),
+  too_many_gaps: entry('The period has more gaps than are counted.', ['max'], ({ max }) => {
+    return `must be later: the period has more than ${max} gaps.`
+  }),
   invalid_time_zone: plain('The time zone is unknown.', 'must be an IANA time zone, like UTC or Europe/Berlin.'),
   invalid_idempotency_key: plain(
     'The key is too long, or has characters that are not allowed.',

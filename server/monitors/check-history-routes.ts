@@ -1,16 +1,25 @@
 import { ChecksQuery, MonitorChecks, OrganizationChecks } from '#contract/checks.ts'
 import type { Deps } from '../deps.ts'
 import { Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
+import { Problem } from '../problem.ts'
 import { DAY_MS, parsePeriod, parseTimes, toIso, toIsoOrNull } from '../times.ts'
 import { LATE_MS } from './check-gaps.ts'
 import type { CountedGap } from './check-history.ts'
-import { getMonitorHistory, getOrganizationHistory, lengthOf, type MonitorHistory } from './check-history-store.ts'
+import {
+  getMonitorHistory,
+  getOrganizationHistory,
+  lengthOf,
+  MAX_COUNTED_GAPS,
+  type MonitorHistory,
+} from './check-history-store.ts'
 
 const DESCRIPTION =
   'Proves that no check was missed in a period: a check in time is not recorded, but each one that is late, missed or without a result. A gap is the time between two checks of a monitor in which that happened.'
 const DEFAULT_PERIOD_MS = 30 * DAY_MS
 
 export function checkHistoryRoutes(deps: Deps): Routes {
+  /** Organizations whose monitors are being read. */
+  const reading = new Set<string>()
   return async (app) => {
     tagRoutes(app, 'Monitors')
 
@@ -47,27 +56,40 @@ export function checkHistoryRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'getOrganizationChecks',
           summary: 'Get the proof of the checks of all monitors',
-          description: `${DESCRIPTION} Reads each monitor, so it takes about a second for 20,000 of them.`,
+          description: `${DESCRIPTION} Reads each monitor: 20,000 without gaps took 0.3 s with SQLite and 0.7 s with PostgreSQL, and 1.7 s and 2.9 s with 600,000 gaps. Counts at most ${MAX_COUNTED_GAPS.toLocaleString('en')} gaps; choose a shorter period if there are more (400). One request of an organization runs at a time: a further one is a 429.`,
           tags: ['Organization'],
           querystring: ChecksQuery,
           response: Responses(200, OrganizationChecks),
         },
       },
-      ({ query, context }) => {
+      async ({ query, context }, reply) => {
         const period = periodOf(query, context.now)
-        return deps.readList(context, async (db) => {
-          const history = await getOrganizationHistory(db, context, period, context.now)
-          const gap = (counted: CountedGap & { monitorId: string }) => ({
-            monitor_id: counted.monitorId,
-            ...describeGap(counted, context.now),
+        const { organizationId } = context
+        if (reading.has(organizationId)) {
+          reply.header('retry-after', '5')
+          throw new Problem(429, 'This request is running for the organization. Try again when it has ended.')
+        }
+        const gone = new AbortController()
+        reply.raw.once('close', () => gone.abort())
+        reading.add(organizationId)
+        try {
+          return await deps.readList(context, async (db) => {
+            const options = { stop: gone.signal }
+            const history = await getOrganizationHistory(db, context, period, context.now, options)
+            const gap = (counted: CountedGap & { monitorId: string }) => ({
+              monitor_id: counted.monitorId,
+              ...describeGap(counted, context.now),
+            })
+            return {
+              ...summaryOf(history),
+              monitors: history.monitors,
+              longest_gap: history.longest ? gap(history.longest) : null,
+              gaps: history.gaps.map(gap),
+            }
           })
-          return {
-            ...summaryOf(history),
-            monitors: history.monitors,
-            longest_gap: history.longest ? gap(history.longest) : null,
-            gaps: history.gaps.map(gap),
-          }
-        })
+        } finally {
+          reading.delete(organizationId)
+        }
       },
     )
   }

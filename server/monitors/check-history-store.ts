@@ -1,10 +1,11 @@
 import { sql } from 'kysely'
+import { fieldError } from '#contract/field-errors.ts'
 import type { Clock } from '../clock.ts'
 import type { Tenant } from '../context.ts'
 import { deleteBatch, deleteInBatches, forEachOrganization } from '../database/batches.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
-import { notFound } from '../problem.ts'
+import { invalid, notFound } from '../problem.ts'
 import { DAY_MS } from '../times.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { findRoundGaps } from './check-gaps.ts'
@@ -15,8 +16,11 @@ import { lastCheckedAt } from './last-round.ts'
 export const CHECK_HISTORY_MS = 400 * DAY_MS
 /** Gaps of a response. All are counted. */
 const MAX_GAPS = 100
-/** Of an organization, read together. */
+/** Monitors of an organization that are read together, at most. With more than `BATCH_GAPS` gaps, they are fewer. */
 const BATCH_SIZE = 200
+const BATCH_GAPS = 1_000
+/** Gaps of an organization that are counted, at most: three to five seconds of CPU time. */
+export const MAX_COUNTED_GAPS = 1_000_000
 
 export type Period = { since: number; until: number }
 /** `longest`: undefined if each check was in time. `period`: the part of the requested one in which the monitor existed and gaps were recorded. */
@@ -44,28 +48,41 @@ export async function getMonitorHistory(
   return { ...history, lastCheckedAt: row.last_checked_at }
 }
 
-/** Reads all monitors of the organization, in batches. */
+/**
+ * Reads all monitors of the organization, in short batches. Ends early, with a part, at `stop`. Throws a 400 if there are more than
+ * `maxGaps`.
+ */
 export async function getOrganizationHistory(
   db: Database,
   tenant: Tenant,
   period: Period,
   now: number,
+  { stop, maxGaps = MAX_COUNTED_GAPS }: { stop: AbortSignal; maxGaps?: number },
 ): Promise<MonitorHistory & { monitors: number }> {
   const history = newHistory(await recordedPart(db, period, now))
   let monitors = 0
-  for (let after = ''; ; await yieldToEventLoop()) {
+  let after = ''
+  for (let size = 1; !stop.aborted; await yieldToEventLoop()) {
     const rows = await selectMonitors(db, tenant)
       .where('monitors.id', '>', after)
       .orderBy('monitors.id')
-      .limit(BATCH_SIZE)
+      .limit(size)
       .execute()
     const histories = await readHistories(db, tenant, rows, history.period, now)
+    const before = history.gapCount
     for (const [index, { id }] of rows.entries()) add(history, id, histories[index]!, now)
     monitors += rows.length
-    if (rows.length < BATCH_SIZE) return { ...history, monitors }
+    if (history.gapCount > maxGaps) throw invalid({ since: fieldError('too_many_gaps', { max: maxGaps }) })
+    if (rows.length < size) break
     after = rows.at(-1)!.id
+    size = nextBatchSize(size, history.gapCount - before)
   }
+  return { ...history, monitors }
 }
+
+/** Begins with few monitors, because each may have thousands of gaps. */
+const nextBatchSize = (size: number, gaps: number) =>
+  Math.max(1, Math.min(2 * size, BATCH_SIZE, Math.floor((BATCH_GAPS * size) / Math.max(1, gaps))))
 
 /** The part since which gaps are recorded and kept, until now. */
 async function recordedPart(db: Database, { since, until }: Period, now: number): Promise<Period> {
@@ -135,6 +152,7 @@ const newHistory = (period: Period): MonitorHistory => ({
 /** Keeps the newest gaps. */
 function add(history: MonitorHistory, monitorId: string, { gaps, ...counts }: CheckHistory, now: number): void {
   for (const name of ['due', 'done', 'late', 'missed', 'withheld'] as const) history[name] += counts[name]
+  if (gaps.length === 0) return
   const found = gaps.map((gap) => ({ ...gap, monitorId }))
   history.gapCount += found.length
   const longest = [history.longest ?? [], ...found].flat().sort((a, b) => lengthOf(b, now) - lengthOf(a, now))

@@ -6,7 +6,7 @@ import { claimChecks } from '../testing/checks.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp } from '../testing/test-app.ts'
 import { DAY_MS, MINUTE_MS } from '../times.ts'
-import { CHECK_HISTORY_MS, deleteOldGaps } from './check-history-store.ts'
+import { CHECK_HISTORY_MS, deleteOldGaps, getOrganizationHistory } from './check-history-store.ts'
 import { nextDueAt } from './slots.ts'
 
 const INTERVAL_MS = 5 * MINUTE_MS
@@ -137,6 +137,32 @@ onBothEngines('the proof of checks', (_fresh, engine) => {
     pass(CHECK_HISTORY_MS + DAY_MS)
     const { since, until } = await proof('?since=2000-01-01')
     expect(Date.parse(until) - Date.parse(since)).toBe(CHECK_HISTORY_MS)
+  })
+
+  test('the proof of an organization runs once at a time, ends with its client, and has a bound', async () => {
+    const { call, pass, runFor, organization, deps, now } = await given()
+    for (const name of ['b', 'c']) {
+      const body = { full_domain: `${name}.example.com`, record_type: 'A', expected_value: ['192.0.2.1'], frequency: 5 }
+      await call('/monitors', { method: 'POST', body })
+    }
+    await runFor(2 * INTERVAL_MS)
+    pass(2 * INTERVAL_MS)
+    await runFor(INTERVAL_MS)
+
+    const responses = await Promise.all([call('/organization/checks'), call('/organization/checks')])
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 429])
+    const { body } = await call('/organization/checks')
+    expect(body).toMatchObject({ monitors: 3, gap_count: 3 })
+
+    const tenant = { organizationId: (await organization()).id }
+    const period = { since: Date.parse(body.since), until: now() }
+    const read = (stop: AbortSignal, maxGaps?: number) =>
+      getOrganizationHistory(deps.db, tenant, period, now(), { stop, ...(maxGaps !== undefined && { maxGaps }) })
+    expect(await read(AbortSignal.abort())).toMatchObject({ monitors: 0 })
+    await expect(read(AbortSignal.timeout(60_000), 2)).rejects.toMatchObject({
+      status: 400,
+      errors: { since: { code: 'too_many_gaps' } },
+    })
   })
 
   test('another organization does not see it, and an empty period is refused', async () => {
