@@ -71,6 +71,15 @@ export const DiagnosisPath = StrictObject(
       Type.String({ description: 'The name of the server, if it was found by following the delegation.' }),
     ),
     path: Type.Enum(['recursive', 'authoritative'], { type: 'string' }),
+    question: Type.Optional(
+      StrictObject(
+        { name: Type.String(), type: Type.String() },
+        {
+          description:
+            'Present if the query was not for the name and type of the monitor, such as the target of a CNAME or the NS records of the zone.',
+        },
+      ),
+    ),
     transport: Type.Enum(['udp', 'tcp'], { type: 'string' }),
     rcode: Nullable(Type.String({ description: 'The response code; null without a readable response.' })),
     flags: Type.Array(Type.String(), { description: 'The flags that were set: aa, tc, rd, ra, ad, cd.' }),

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
 import { plural } from '#contract/wording.ts'
 import { StateChange, ValueDiff } from '../events/event-change.tsx'
 import { ValueText } from '../events/value-text.tsx'
@@ -8,8 +9,10 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Code, Fact, Facts, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Time } from '../ui/time.tsx'
-import { Evidence, EvidenceDate } from './monitor-evidence.tsx'
+import { EvidenceDate } from './monitor-evidence-date.tsx'
 import { type EventDetails, eventQuery } from './monitor-queries.ts'
+
+const Evidence = lazy(async () => ({ default: (await import('./monitor-evidence.tsx')).Evidence }))
 
 /** The event of the URL parameter `event`, with its evidence. */
 export function MonitorEvent({ monitor }: { monitor: string }) {
@@ -85,7 +88,9 @@ function Details({ event }: { event: EventDetails }) {
         )}
         {diagnosis ? (
           <div className="mt-2 rounded-md border border-line">
-            <Evidence paths={diagnosis.paths} />
+            <Suspense fallback={<Skeleton lines={4} className="p-4" />}>
+              <Evidence paths={diagnosis.paths} />
+            </Suspense>
           </div>
         ) : (
           <p className="text-sm text-faint">No evidence is stored for this event.</p>

@@ -1,43 +1,34 @@
-import { ArrowRight, Server, Waypoints } from 'lucide-react'
+import { ArrowRight, ChevronDown, Server, Waypoints } from 'lucide-react'
 import { useState } from 'react'
 import type { DiagnosisPath } from '#contract/diagnosis.ts'
 import { extendedErrorName } from '#contract/extended-errors.ts'
 import { visible } from '#contract/visible-text.ts'
 import { ValueText } from '../events/value-text.tsx'
 import { Button } from '../ui/button.tsx'
+import { cx } from '../ui/class-names.ts'
+import { Badge } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
 import { Tooltip } from '../ui/tooltip.tsx'
 import { answerText, chainNames, FLAGS } from './monitor-evidence-text.ts'
+import { agreementText, groupByServer, type QueriedServer } from './monitor-servers.ts'
 
 const MAX_COLLAPSED = 6
 
-/** When the evidence was collected. It is from the check that found the state, and may be older than the last check. */
-export function EvidenceDate({ at, lastChecked }: { at: string | undefined; lastChecked?: string | null }) {
-  if (at === undefined) return 'Collection time unknown.'
-  const isOlder = lastChecked != null && Date.parse(lastChecked) - Date.parse(at) > SAME_CHECK_MS
-  return (
-    <>
-      Collected <Time at={at} isExact />.{isOlder && ' Later checks found the same.'}
-    </>
-  )
-}
-
-/** The maximum duration of one check, including its confirmation. */
-const SAME_CHECK_MS = 60_000
-
-/** Each server that was queried, in order. */
+/** A row for each server that was queried, with its answers; the exchanges with it on request. */
 export function Evidence({ paths }: { paths: readonly DiagnosisPath[] }) {
   const [isExpanded, setExpanded] = useState(false)
-  const shown = isExpanded ? paths : paths.slice(0, MAX_COLLAPSED)
+  const { servers, ...counts } = groupByServer(paths)
+  const shown = isExpanded ? servers : servers.slice(0, MAX_COLLAPSED)
   if (paths.length === 0) return <p className="px-4 py-3 text-sm text-faint">No server was queried.</p>
   return (
     <>
-      <ol className="divide-y divide-line">
-        {shown.map((path, index) => (
-          <Exchange key={index} path={path} />
+      <p className="border-b border-line px-4 py-2.5 text-sm text-soft">{agreementText(counts)}</p>
+      <ul aria-label="Servers" className="divide-y divide-line">
+        {shown.map((server) => (
+          <ServerRow key={`${server.path} ${server.name} ${server.server}`} queried={server} />
         ))}
-      </ol>
-      {paths.length > MAX_COLLAPSED && (
+      </ul>
+      {servers.length > MAX_COLLAPSED && (
         <div className="border-t border-line px-4 py-2.5">
           <Button
             size="sm"
@@ -46,7 +37,7 @@ export function Evidence({ paths }: { paths: readonly DiagnosisPath[] }) {
             onClick={() => setExpanded(!isExpanded)}
             className="-ml-2.5"
           >
-            {isExpanded ? 'Show fewer' : `Show all ${paths.length}`}
+            {isExpanded ? 'Show fewer' : `Show all ${servers.length} servers`}
           </Button>
         </div>
       )}
@@ -54,12 +45,51 @@ export function Evidence({ paths }: { paths: readonly DiagnosisPath[] }) {
   )
 }
 
-function Exchange({ path }: { path: DiagnosisPath }) {
+function ServerRow({ queried }: { queried: QueriedServer }) {
+  const [isOpen, setOpen] = useState(false)
+  const { answers, exchanges, standing } = queried
+  const last = answers.at(-1)!
   return (
-    <li className="grid gap-x-6 gap-y-2 px-4 py-3 md:grid-cols-[minmax(0,15rem)_minmax(0,1fr)_auto]">
-      <ServerName path={path} />
-      <Answer path={path} />
-      <QueryMeta path={path} />
+    <li>
+      <div className="grid gap-x-6 gap-y-2 px-4 py-3 md:grid-cols-[minmax(0,15rem)_minmax(0,1fr)_auto]">
+        <ServerName path={last} />
+        <div className="flex min-w-0 flex-col gap-2">
+          {answers.map((path, index) => (
+            <Answer key={index} path={path} />
+          ))}
+          {standing === 'differs' && (
+            <p className="pl-6.5 md:pl-0">
+              <Badge tone="warn" label="Differs from the others" />
+            </p>
+          )}
+        </div>
+        <div className="flex flex-col gap-1 md:items-end">
+          <QueryMeta path={last} />
+          {exchanges.length > 1 && (
+            <Button
+              size="sm"
+              variant="quiet"
+              aria-expanded={isOpen}
+              onClick={() => setOpen(!isOpen)}
+              className="ml-4 self-start md:-mr-2.5 md:ml-0 md:self-end"
+            >
+              {exchanges.length} queries
+              <span className="sr-only"> to {queried.name ?? queried.server}</span>
+              <ChevronDown className={cx('transition-transform', isOpen && 'rotate-180')} aria-hidden="true" />
+            </Button>
+          )}
+        </div>
+      </div>
+      {isOpen && (
+        <ol aria-label="Queries" className="divide-y divide-line border-t border-line bg-sunken">
+          {exchanges.map((path, index) => (
+            <li key={index} className="grid gap-x-6 gap-y-2 px-4 py-3 md:grid-cols-[minmax(0,1fr)_auto] md:pl-72">
+              <Answer path={path} />
+              <QueryMeta path={path} />
+            </li>
+          ))}
+        </ol>
+      )}
     </li>
   )
 }
@@ -83,6 +113,11 @@ function Answer({ path }: { path: DiagnosisPath }) {
   const { text, values, ttl, chain } = answerText(path)
   return (
     <div className="flex min-w-0 flex-col gap-1 pl-6.5 text-sm md:pl-0">
+      {path.question && (
+        <p className="text-xs text-faint">
+          Asked for <span className="font-mono break-all">{path.question.name || '.'}</span> {path.question.type}
+        </p>
+      )}
       {chain.length > 0 && <Chain chain={chain} />}
       {text && <p>{text}</p>}
       {values.length > 0 && (

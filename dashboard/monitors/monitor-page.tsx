@@ -10,7 +10,7 @@ import { MonitorActions } from './monitor-actions.tsx'
 import { MonitorAlertRules } from './monitor-alert-rules.tsx'
 import { useChecking } from './monitor-checking.ts'
 import { MonitorEvent } from './monitor-event.tsx'
-import { Evidence, EvidenceDate } from './monitor-evidence.tsx'
+import { EvidenceDate } from './monitor-evidence-date.tsx'
 import { MonitorHistory } from './monitor-history.tsx'
 import { type MonitorDetails, monitorPath, monitorQuery, useRefresh } from './monitor-queries.ts'
 import { MonitorRecords } from './monitor-records.tsx'
@@ -18,6 +18,7 @@ import { MonitorTimeline } from './monitor-timeline.tsx'
 import { MonitorVerdict } from './monitor-verdict.tsx'
 import { MonitorWait } from './monitor-wait.tsx'
 
+const Evidence = lazy(async () => ({ default: (await import('./monitor-evidence.tsx')).Evidence }))
 const LabelsSection = lazy(async () => ({ default: (await import('../labels/labels-section.tsx')).LabelsSection }))
 const MaintenanceNote = lazy(async () => ({ default: (await import('./monitor-planned-change.tsx')).MaintenanceNote }))
 const MonitorPlanned = lazy(async () => ({ default: (await import('./monitor-planned-change.tsx')).MonitorPlanned }))
@@ -62,7 +63,7 @@ export function MonitorPage() {
           <LabelsSection labels={monitor} path={monitorPath(id)} linksTags onSaved={refresh} />
         </Suspense>
         <MonitorAlertRules id={id} />
-        {monitor.diagnosis && (
+        {monitor.diagnosis && (monitor.diagnosis.paths.length > 0 || !monitor.diagnosis.latest) && (
           <Section
             title="Evidence"
             hint={
@@ -73,21 +74,27 @@ export function MonitorPage() {
             }
             isFlush
           >
-            <Evidence paths={monitor.diagnosis.paths} />
+            <Suspense fallback={<Skeleton lines={4} className="p-4" />}>
+              <Evidence paths={monitor.diagnosis.paths} />
+            </Suspense>
           </Section>
         )}
         {monitor.diagnosis?.latest && (
           <Section
-            title="Latest confirmation"
+            title={monitor.diagnosis.pending ? 'Latest check' : 'Latest confirmation'}
             hint={
               <>
-                The latest check that sent more than one query and found no change. {monitor.diagnosis.latest.decided}{' '}
-                <EvidenceDate at={monitor.diagnosis.latest.at} />
+                {monitor.diagnosis.pending
+                  ? 'What was seen so far. It is not certain yet.'
+                  : 'The latest check that sent more than one query and found no change.'}{' '}
+                {monitor.diagnosis.latest.decided} <EvidenceDate at={monitor.diagnosis.latest.at} />
               </>
             }
             isFlush
           >
-            <Evidence paths={monitor.diagnosis.latest.paths} />
+            <Suspense fallback={<Skeleton lines={4} className="p-4" />}>
+              <Evidence paths={monitor.diagnosis.latest.paths} />
+            </Suspense>
           </Section>
         )}
         <MonitorHistory monitor={monitor} />

@@ -88,11 +88,14 @@ test('a confirmation without a change is shown next to the evidence of the last 
   const { dns, page } = await givenMonitor()
   let turn = 0
   dns.rotate(NAME, 'A', ['203.0.113.10', '203.0.113.11'], 1, () => (turn++ % 2 === 0 ? 0.9 : 0.1))
-  const latest = page.locator('section', { has: page.getByRole('heading', { name: 'Latest confirmation' }) })
+  const latest = page.locator('section', { has: page.getByRole('heading', { name: /^Latest (check|confirmation)$/ }) })
   expect(await latest.count()).toBe(0)
   await page.getByRole('button', { name: 'Check now' }).click()
-  await latest.getByText(/^The latest check .* Collected .*\d{4}/).waitFor()
+  await latest.getByText(/^(The latest check|What was seen so far\.) .*Collected .*\d{4}/).waitFor()
+  await latest.getByText('One server answered.').waitFor()
   expect(await latest.getByText('203.0.113.11').count()).toBeGreaterThan(0)
+  await latest.getByRole('button', { name: /^\d+ queries to 127\.0\.0\.1:/ }).press('Enter')
+  expect(await latest.getByRole('list', { name: 'Queries' }).getByText('NOERROR').count()).toBeGreaterThan(1)
   expect(await verdictOf(page).getByText('Valid', { exact: true }).count()).toBe(1)
 })
 

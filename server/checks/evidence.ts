@@ -1,7 +1,7 @@
 import type { DiagnosisPath, DnsOutcome } from '#contract/diagnosis.ts'
 import type { ConfirmationReason, VerdictReason } from '#contract/reasons.ts'
 import type { Warning } from '#contract/warnings.ts'
-import type { Exchange, Outcome } from '../dns/outcome.ts'
+import type { Exchange, Outcome, Question } from '../dns/outcome.ts'
 import type { StoredDiagnosis } from '../monitors/diagnosis.ts'
 import { truncate } from '../text.ts'
 import type { Observation } from './check-state.ts'
@@ -41,12 +41,17 @@ function isEquivalent(one: Exchange, other: Exchange): boolean {
   return (
     one.server === other.server &&
     one.transport === other.transport &&
+    isSameQuestion(one.question, other.question) &&
     one.rcode === other.rcode &&
     one.outcome !== null &&
     other.outcome !== null &&
     fingerprint(one.outcome) === fingerprint(other.outcome) &&
     one.outcome.kind === other.outcome.kind
   )
+}
+
+function isSameQuestion(one: Question | undefined, other: Question | undefined): boolean {
+  return one?.name === other?.name && one?.type === other?.type
 }
 
 /** Of the diagnosis as JSON: a zone can answer with more than anyone reads. */
@@ -150,7 +155,7 @@ function fitWithin<T>(
   const fits = (paths: DiagnosisPath[]) => JSON.stringify(build(paths)).length <= characters
   let paths: DiagnosisPath[] = []
   for (const limits of EXCHANGE_LIMITS) {
-    paths = evidence.map((exchange) => toDiagnosisPath(exchange, limits))
+    paths = evidence.map((exchange) => toDiagnosisPath(exchange, evidence[0]!.question, limits))
     if (fits(paths)) break
   }
   while (paths.length > 0 && !fits(paths)) removeMiddle(paths)
@@ -161,10 +166,16 @@ function removeMiddle(paths: unknown[]): void {
   paths.splice(Math.floor(paths.length / 2), 1)
 }
 
-function toDiagnosisPath(exchange: TimestampedExchange, limits: ExchangeLimits): DiagnosisPath {
+/** `asked`: the question of the monitor, which the paths do not repeat. */
+function toDiagnosisPath(
+  { question, ...exchange }: TimestampedExchange,
+  asked: Question | undefined,
+  limits: ExchangeLimits,
+): DiagnosisPath {
   const { at, flags, path = 'recursive', ede, outcome } = exchange
   return {
     ...exchange,
+    ...(question && !isSameQuestion(question, asked) ? { question } : {}),
     at: new Date(at).toISOString(),
     flags: [...flags],
     path,

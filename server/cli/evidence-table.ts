@@ -9,6 +9,7 @@ const MAX_VALUE_LENGTH = 60
 export function evidenceTable(evidence: readonly Exchange[]): string {
   const times = evidence.map(({ ms }) => `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`)
   const width = Math.max(0, ...times.map((time) => time.length))
+  const asked = questionText(evidence[0])
   const rows = evidence.map((query, index) => [
     query.path ?? 'recursive',
     serverText(query),
@@ -16,10 +17,19 @@ export function evidenceTable(evidence: readonly Exchange[]): string {
     query.rcode ?? '-',
     query.flags.join(' ') || '-',
     times[index]!.padStart(width),
-    [outcomeText(query.outcome), ...query.ede.map(edeText)].join('; '),
+    [outcomeText(query.outcome), ...query.ede.map(edeText), ...otherQuestion(query, asked)].join('; '),
   ])
   return table(['PATH', 'SERVER', 'VIA', 'RCODE', 'FLAGS', 'TIME', 'ANSWER'], rows)
 }
+
+/** What was queried, if that was not the name and type of the first query. */
+function otherQuestion(query: Exchange, asked: string): string[] {
+  const text = questionText(query)
+  return text === asked ? [] : [`asked for ${text}`]
+}
+
+const questionText = (query: Exchange | undefined) =>
+  query?.question ? `${query.question.name || '.'} ${query.question.type}` : ''
 
 /** The name of a root server is its address, so it is shown once. */
 function serverText({ name, server }: Exchange): string {

@@ -47,7 +47,9 @@ test('the evidence says what went over the wire', async () => {
   expect(outcome).toEqual({ kind: 'failure', rcode: 'SERVFAIL', ede })
   const server = `127.0.0.1:${dns.address.port}`
   const ms = expect.any(Number)
-  expect(evidence).toEqual([{ server, transport: 'udp', rcode: 'SERVFAIL', flags: ['rd', 'ra'], ede, ms, outcome }])
+  expect(evidence).toEqual([
+    { server, transport: 'udp', question: www, rcode: 'SERVFAIL', flags: ['rd', 'ra'], ede, ms, outcome },
+  ])
 })
 
 test('NXDOMAIN and NODATA are different outcomes, each with its chain', async () => {

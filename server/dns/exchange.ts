@@ -82,7 +82,7 @@ function toExchange(
   elapsedMs: number,
   types: RdataTypes,
 ): Exchange {
-  const exchanged = { server, transport, ms: Math.round(elapsedMs * 10) / 10 }
+  const exchanged = { server, transport, question, ms: Math.round(elapsedMs * 10) / 10 }
   if (received.kind !== 'packet') return { ...exchanged, rcode: null, flags: [], ede: [], outcome: received }
 
   const decoded = decodeResponse(received.packet, question, types)

@@ -59,6 +59,7 @@ export type Exchange = {
   server: string // `ip:port`, IPv6 in brackets
   name?: string // of the name server, if the delegation was followed
   path?: 'recursive' | 'authoritative'
+  question?: Question
   transport: 'udp' | 'tcp'
   rcode: string | null // null without a readable response
   flags: readonly string[] // of aa, tc, rd, ra, ad, cd: those that were set
