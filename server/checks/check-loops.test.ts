@@ -7,6 +7,7 @@ import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { createDnsClient, type DnsClientOptions } from '../dns/client.ts'
 import { LoopHealth } from '../loop-health.ts'
+import { Metrics } from '../metrics/metrics.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { lastCheckedAt } from '../monitors/last-round.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
@@ -48,7 +49,9 @@ async function givenScheduler(
   const logged: string[] = []
   const log = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) })
   const stop = new AbortController()
-  const deps = { db: used, clock, dns, log, loopHealth: new LoopHealth(), wakeUps: createWakeUps(), process: PROCESS }
+  const metrics = new Metrics()
+  const loopHealth = new LoopHealth()
+  const deps = { db: used, clock, dns, log, loopHealth, wakeUps: createWakeUps(), process: PROCESS, metrics }
   const signals = { stop: stop.signal, abandon: stop.signal }
   const running = Promise.all([runQueuedChecks(deps, signals), runRounds(deps, signals)])
   const end = async () => {
@@ -67,6 +70,10 @@ async function givenScheduler(
     server,
     logged,
     end,
+    lostLeases: () => {
+      const { values } = metrics.collect().find(({ name }) => name === 'zonewatch_lost_leases_total')!
+      return values.reduce((sum, { value }) => sum + value, 0)
+    },
     setClock: (ms: number) => {
       ahead += ms
     },
@@ -168,9 +175,9 @@ onBothEngines('the loop of checks', (fresh) => {
     expect(logged).toEqual([])
   })
 
-  test('writes nothing about a monitor whose regular check finds what is recorded', async () => {
+  test('writes nothing about a monitor whose regular check finds what is recorded, and counts those of lost rounds', async () => {
     const db = await fresh()
-    const { allChecked, setClock, clock, server, rows, events } = await givenScheduler(db, 40)
+    const { allChecked, setClock, clock, server, rows, events, lostLeases } = await givenScheduler(db, 40)
     await allChecked()
     const inRounds = async () => (await rows()).filter(({ since_round }) => since_round !== null)
     // A monitor whose round is about to begin gets one more check of its own.
@@ -188,6 +195,22 @@ onBothEngines('the loop of checks', (fresh) => {
     expect(await stored()).toEqual(before)
     expect(server.queries.total).toBe(asked + 40)
     expect(await events()).toHaveLength(changes)
+
+    expect(lostLeases()).toBe(0)
+    server.delay('*', 500)
+    setClock(5 * MINUTE_MS)
+    await expect.poll(() => server.queries.total).toBeGreaterThan(asked + 40)
+    const taken = await db
+      .updateTable('due_rounds')
+      .set({ claimed_by: PROCESS + 1 })
+      .where('claimed_by', '=', PROCESS)
+      .returning(['first_slot', 'until_slot'])
+      .execute()
+    const inTaken = (await rows()).filter(({ slot }) =>
+      taken.some(({ first_slot, until_slot }) => slot >= first_slot && slot < until_slot),
+    )
+    expect(inTaken.length).toBeGreaterThan(0)
+    await expect.poll(lostLeases).toBe(inTaken.length)
   })
 
   test('keeps the schedule of the others while many names are silent', async () => {

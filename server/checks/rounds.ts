@@ -92,7 +92,7 @@ export async function runRounds(deps: CheckWorkerDeps, { stop, abandon }: Signal
 
   /**
    * `repeatAt`: when to repeat the round, undefined if each of its monitors was checked and what changed is recorded. `delayMs`: how much
-   * later than its slot and the start of the round a check began.
+   * later than its slot and the start of the round a check began. `unchanged`: what only the finished round records.
    */
   const checkAll = async (round: RoundClaim, { checks, startedAt }: Round) => {
     const counts = { unchanged: 0, interrupted: 0 }
@@ -130,8 +130,9 @@ export async function runRounds(deps: CheckWorkerDeps, { stop, abandon }: Signal
     }
     metrics?.checks('unchanged', counts.unchanged)
     const wereRecorded = (await Promise.all(recorded)).every(Boolean)
-    if (started < checks.length || counts.interrupted > 0) return { repeatAt: clock.now(), delayMs }
-    return { repeatAt: wereRecorded ? undefined : clock.now() + REPEAT_AFTER_MS, delayMs }
+    const { unchanged, interrupted } = counts
+    if (started < checks.length || interrupted > 0) return { repeatAt: clock.now(), delayMs, unchanged }
+    return { repeatAt: wereRecorded ? undefined : clock.now() + REPEAT_AFTER_MS, delayMs, unchanged }
   }
 
   const run = async (claim: RoundClaim) => {
@@ -139,11 +140,11 @@ export async function runRounds(deps: CheckWorkerDeps, { stop, abandon }: Signal
       const round = await beginRound(db, claim, clock.now())
       if (!round) return
       open.get(claim)!.checks = round.checks.length
-      const { repeatAt, delayMs } = await checkAll(claim, round)
+      const { repeatAt, delayMs, unchanged } = await checkAll(claim, round)
       open.delete(claim)
       await renewal?.catch(() => {}) // it would change the lease meanwhile
-      if (repeatAt === undefined) await finishRound(db, claim, round, delayMs)
-      else await repeatRound(db, claim, repeatAt)
+      if (repeatAt !== undefined) await repeatRound(db, claim, repeatAt)
+      else if (!(await finishRound(db, claim, round, delayMs))) metrics?.lostLeases(unchanged)
     } catch (err) {
       mustRelease ||= isDatabaseUnavailable(err)
       if (!abandon.aborted) log.error({ err }, 'A round of checks was interrupted. It will be repeated.')

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
 import type { Database } from './database.ts'
-import { claimDue, releaseClaims, reschedule } from './lease-queue.ts'
+import { claimDue, releaseClaims, releaseUnknown, reschedule } from './lease-queue.ts'
 
 onBothEngines('the due-row mechanism', (fresh) => {
   test('several claimers at once take every due row, and none twice', async () => {
@@ -72,6 +72,16 @@ onBothEngines('the due-row mechanism', (fresh) => {
     const again = await claimAll(db, { now: 10, process: 3, limit: 10 })
     expect(again).toHaveLength(2)
     expect(again.map((row) => row.monitor_id)).not.toContain(others[0]!.monitor_id)
+    expect(again.map((row) => row.was_due_at)).toEqual([0, 0])
+  })
+
+  test('what a process does not know to hold is due again since it first was', async () => {
+    const db = await fresh()
+    await insertDue(db, 2, { dueAt: 700 })
+    const [held] = await claimDue(db, 'due_checks', { now: 1_000, process: 1, limit: 2 })
+    await releaseUnknown(db, 'due_checks', { process: 1, held: new Set([held!.slot]), now: 2_000 })
+    const again = await claimDue(db, 'due_checks', { now: 2_000, process: 1, limit: 2 })
+    expect(again.map((row) => row.was_due_at)).toEqual([700])
   })
 
   test('over any order of claims, write-backs, deaths and time passing, no row is held twice or lost', async () => {

@@ -188,11 +188,11 @@ export async function complete<C extends object>(db: Database, table: DueTable, 
   return claims.filter((_, index) => held[index])
 }
 
-/** Makes the rows that these processes have claimed due at once: when a process stops, and for dead ones. */
+/** Makes the rows that these processes have claimed due again, since they first were: when a process stops, and for dead ones. */
 export async function releaseClaims(db: Database, processes: readonly number[], now: number): Promise<void> {
   if (processes.length === 0) return
   for (const table of TABLES) {
-    await sql`update ${sql.table(table)} set due_at = ${now}, claimed_by = null
+    await sql`update ${sql.table(table)} set due_at = ${firstDueAt(table, now)}, claimed_by = null
       where claimed_by in (${sql.join(processes)}) and due_at > ${now} and due_at <= ${now + LEASE_MS}`.execute(db)
   }
   await wakeReleased(db, now)
@@ -208,7 +208,8 @@ export async function releaseUnknown(
   { process, held, now }: { process: number; held: ReadonlySet<unknown>; now: number },
 ): Promise<void> {
   const { key } = QUEUES[table]
-  const { rows } = await sql<Record<string, unknown>>`select ${columnNames(claimKey(table))} from ${sql.table(table)}
+  const { rows } = await sql<Record<string, unknown>>`select ${columnNames(claimKey(table))},
+      ${firstDueAt(table, now)} as new_due_at from ${sql.table(table)}
     where claimed_by = ${process} and due_at > ${now}`.execute(db)
   const name = Object.keys(key).at(-1)!
   const unknown = rows.filter((row) => !held.has(row[name]))
@@ -216,10 +217,16 @@ export async function releaseUnknown(
   await updateEach(
     db,
     { table, key: claimKey(table), set: LEASE },
-    unknown.map((row) => ({ ...row, new_due_at: now, new_claimed_by: null })),
+    unknown.map((row) => ({ ...row, new_due_at: Number(row.new_due_at), new_claimed_by: null })),
   )
   if (table === 'due_requests') await wakeReleased(db, now)
 }
+
+/** Of claimed rows, except those of which that is not recorded. */
+const firstDueAt = (table: DueTable, now: number) =>
+  table === 'due_requests'
+    ? sql`cast(${now} as bigint)`
+    : sql`case when was_due_at < cast(${now} as bigint) then was_due_at else cast(${now} as bigint) end`
 
 /** Makes the webhooks of released requests due now instead of at the end of the leases. */
 async function wakeReleased(db: Database, now: number): Promise<void> {

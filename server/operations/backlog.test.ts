@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { recordFailedBackup, recordMadeBackup } from '../backup/last-backup.ts'
 import { readConfig } from '../config/config.ts'
+import { claimDue } from '../database/lease-queue.ts'
 import { expose } from '../metrics/registry.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { createManualClock } from '../testing/manual-clock.ts'
@@ -42,6 +43,10 @@ onBothEngines('the backlog', (fresh, engine) => {
       .execute()
 
     expect(await readBacklog(db, NOW)).toMatchObject({ due_checks: 4, overdue_checks: 2, check_age: 90_000 })
+
+    // A late check is late also while it is in progress.
+    await claimDue(db, 'due_checks', { now: NOW, process: 1, limit: 4 })
+    expect(await readBacklog(db, NOW)).toMatchObject({ due_checks: 2, overdue_checks: 2, check_age: 90_000 })
   })
 
   test('the metrics have the time and the size of the last backup, and whether a later one failed', async () => {

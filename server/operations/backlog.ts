@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from '../database/database.ts'
 import { indexedTable } from '../database/index-hints.ts'
-import { overdueInRounds } from '../database/lease-queue.ts'
+import { LEASE_MS, overdueInRounds } from '../database/lease-queue.ts'
 
 /** A count stops here, so that its cost has a bound. */
 export const MAX_COUNT = 10_000
@@ -36,10 +36,15 @@ export async function readBacklog(db: Database, now: number): Promise<Backlog> {
     where is_active = 1 and (state = 'paused' or last_error is not null) and state = 'paused'`
   // A round takes some seconds, so one that is not late is no backlog.
   const inLateRounds = sql`select 1 as one from ${overdueInRounds(now - OVERDUE_MS)}`
+  // So is work in progress. The newest leases come first, because those of running checks are renewed.
+  const inProgress = sql`select was_due_at as one from (select was_due_at, claimed_by from due_checks
+      where due_at > ${now} and due_at <= ${now + LEASE_MS} order by due_at desc limit ${sql.lit(MAX_COUNT)}) as leased
+    where claimed_by is not null and was_due_at <= ${now - OVERDUE_MS}`
+  const late = sql`union all ${inLateRounds} union all ${inProgress}`
   const { rows } = await sql<Record<keyof Backlog, number | null>>`select
-    ${countOf(sql`${dueBefore('due_checks', now)} union all ${inLateRounds}`)} as due_checks,
-    ${countOf(sql`${dueBefore('due_checks', now - OVERDUE_MS)} union all ${inLateRounds}`)} as overdue_checks,
-    (select min(at) from (select ${oldestOf('due_checks')} as at
+    ${countOf(sql`${dueBefore('due_checks', now)} ${late}`)} as due_checks,
+    ${countOf(sql`${dueBefore('due_checks', now - OVERDUE_MS)} ${late}`)} as overdue_checks,
+    (select min(at) from (select ${oldestOf('due_checks')} as at union all select min(one) from (${inProgress}) as late
       union all select min(planned_at) from due_rounds where planned_at <= ${now - OVERDUE_MS}) as oldest) as check_age,
     ${countOf(dueBefore('due_webhooks', now))} as due_webhooks,
     ${oldestOf('due_webhooks')} as webhook_age,
