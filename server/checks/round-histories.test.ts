@@ -3,12 +3,13 @@ import { expect, test } from 'vitest'
 import { insertOrganization } from '../accounts/organizations.ts'
 import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
-import { claimDue, releaseClaims } from '../database/lease-queue.ts'
+import { claimDue, releaseClaims, releaseUnknown } from '../database/lease-queue.ts'
 import { insertPastSchedules } from '../monitors/check-gaps.ts'
 import { getMonitorHistory } from '../monitors/check-history-store.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { lastCheckedAt, streakInRounds } from '../monitors/last-round.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
+import { rangeOf } from '../monitors/round-ranges.ts'
 import { leaveRounds } from '../monitors/rounds.ts'
 import { nextDueAt, SLOTS } from '../monitors/slots.ts'
 import { onBothEngines } from '../testing/database.ts'
@@ -57,8 +58,11 @@ async function givenMonitors(db: Database, count: number, random: () => number):
   })
   const rows = await insertMonitors(db, systemContext(id, START), drafts)
   const monitors = new Map<number, Expected>()
-  for (const { id, frequency } of rows) {
-    const slot = Math.floor(random() * SLOTS) // another one than that of its id, so that a seed is always the same history
+  for (const [number, { id, frequency }] of rows.entries()) {
+    // Another one than that of its id, so that a seed is always the same history. Each second half shares the ranges of the first.
+    const { first_slot, until_slot } = rangeOf({ slot: [...monitors.keys()][number - count / 2] ?? -1, frequency })
+    const isFirst = number < count / 2
+    const slot = Math.floor(isFirst ? random() * SLOTS : first_slot + random() * (until_slot - first_slot))
     await db
       .updateTable('due_checks')
       .set({ slot: slot as never, fingerprint: 1 })
@@ -74,8 +78,8 @@ async function givenMonitors(db: Database, count: number, random: () => number):
 }
 
 /**
- * Two to five processes in virtual time, which are killed and freeze, and users who start checks and disable, enable and change monitors.
- * All results are as before, so that only the counts can be wrong.
+ * Two to five processes in virtual time, which are killed, freeze and lose the database, and users who start checks and disable, enable
+ * and change monitors. Ranges are split meanwhile. All results are as before, so that only the counts can be wrong.
  */
 class History {
   now = START
@@ -120,7 +124,8 @@ class History {
 
   async beginRounds(process: number) {
     for (const claim of await claimRounds(this.#db, { now: this.now, process, limit: 4 })) {
-      const round = await beginRound(this.#db, claim, this.now)
+      // Now and then a range has too many monitors, and is split.
+      const round = await beginRound(this.#db, claim, this.now, this.#random() < 0.1 ? 1 : undefined)
       if (!round) continue
       const left = new Map(round.checks.map(({ slot }) => [slot, this.#monitors.get(slot)!.left]))
       this.#open.push({ process, claim, round, left })
@@ -128,12 +133,16 @@ class History {
   }
 
   async finishRounds(process: number) {
-    for (const open of this.#take(this.#open, process)) {
-      const { claim, round, left } = open
+    let mustRelease = false
+    for (const { claim, round, left } of this.#take(this.#open, process)) {
       const slow = round.checks.filter(() => this.#random() < 0.1)
       await leaveRound(this.#db, claim, slow, this.now)
       for (const check of slow) if (!check.read) this.#slow.push({ process, claim: check })
-      const isHeld = await finishRound(this.#db, claim, round)
+      // If the database is lost in its transaction, nothing of a round counts. It is repeated.
+      const isLost = this.#random() < 0.1
+      const db = isLost ? this.#lost() : this.#db
+      const isHeld = await finishRound(db, claim, round).catch(() => false)
+      mustRelease ||= isLost && this.#random() < 0.5
       for (const check of round.checks) {
         const monitor = this.#monitors.get(check.slot)!
         if (!isHeld || !check.read || monitor.left !== left.get(check.slot)) continue
@@ -142,6 +151,19 @@ class History {
         monitor.times.push(monitor.lastAt)
       }
     }
+    if (mustRelease) await releaseUnknown(this.#db, 'due_rounds', { process, held: new Set(), now: this.now })
+  }
+
+  /** A database that is lost after its second statement: before the end of the transaction, if there is one. */
+  #lost(): Database {
+    let count = 0
+    return this.#db.withPlugin({
+      transformQuery: ({ node }) => node,
+      transformResult: async ({ result }) => {
+        if (++count > 1) throw new Error('The connection was lost.')
+        return result
+      },
+    })
   }
 
   async finishSlow(process: number) {

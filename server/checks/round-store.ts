@@ -20,7 +20,12 @@ export const claimRounds = (db: Database, options: ClaimOptions): Promise<RoundC
   claimDue(db, 'due_rounds', options)
 
 /** Reads the monitors of a claimed round. Undefined if nothing is to be done now: the round is finished already, or the range was split. */
-export async function beginRound(db: Database, claim: RoundClaim, now: number): Promise<Round | undefined> {
+export async function beginRound(
+  db: Database,
+  claim: RoundClaim,
+  now: number,
+  maxSize = MAX_ROUND_SIZE,
+): Promise<Round | undefined> {
   const number = roundAt(claim, now)
   const isAhead = claim.round > number + 1 // the clock was set back
   if (claim.round >= number && !isAhead) {
@@ -28,8 +33,8 @@ export async function beginRound(db: Database, claim: RoundClaim, now: number): 
     return undefined
   }
   if (claim.round !== number - 1) await countUntilGap(db, claim, number)
-  const rows = await readMonitors(db, claim)
-  if (rows.length > MAX_ROUND_SIZE) {
+  const rows = await readMonitors(db, claim, maxSize)
+  if (rows.length > maxSize) {
     await split(db, claim, now)
     return undefined
   }
@@ -121,7 +126,7 @@ async function planNext(db: Database, claim: RoundClaim, last: { round: number; 
 }
 
 /** One more than a round may have. */
-async function readMonitors(db: Database, { frequency, first_slot, until_slot }: RoundClaim) {
+async function readMonitors(db: Database, { frequency, first_slot, until_slot }: RoundClaim, maxSize: number) {
   return await db
     .selectFrom('due_checks')
     .selectAll()
@@ -131,7 +136,7 @@ async function readMonitors(db: Database, { frequency, first_slot, until_slot }:
     .where('since_round', 'is not', null)
     .where('due_at', 'is', null)
     .orderBy('slot')
-    .limit(MAX_ROUND_SIZE + 1)
+    .limit(maxSize + 1)
     .execute()
 }
 
