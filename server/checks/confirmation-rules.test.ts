@@ -108,3 +108,30 @@ test('the same check is decided the same way, however often', () => {
   const copy = structuredClone({ ...check, recorded })
   expect(decide(check)).toEqual(decide({ ...copy, recorded: { ...copy.recorded, recordType } }))
 })
+
+test('while too many queries wait for the name servers, one resolver alone makes no verdict before three further checks', () => {
+  const capabilities = { ...given([]).capabilities, hasAuthoritativeClient: true }
+  const missing: Outcome = { kind: 'nxdomain', chain: [] }
+  const again = (ip: string): Observation => ({
+    query: { purpose: 'retry', servers: [] },
+    reply: reply(missing, ip),
+    ...at,
+  })
+  const roots: Observation = { query: { purpose: 'root_servers' }, rootProblem: undefined, ...at }
+  const busy: Observation = { query: { purpose: 'delegation' }, view: undefined, ...at }
+  const decideWith = (resolvers: CheckSoFar['capabilities']['resolvers'], second: string, inconclusiveCount = 0) =>
+    decide(
+      given([first(missing), roots, busy, again(second)], {
+        capabilities: { ...capabilities, resolvers },
+        recorded: { ...recorded, inconclusiveCount },
+      }),
+    )
+  const { resolvers } = capabilities
+  const alone = resolvers.slice(0, 1)
+  expect(decideWith(alone, '192.0.2.201')).toMatchObject({
+    kind: 'inconclusive',
+    confirmation: [{ code: 'name_servers_busy' }],
+  })
+  expect(decideWith(alone, '192.0.2.201', 3).kind).not.toBe('inconclusive')
+  expect(decideWith(resolvers, '192.0.2.202').kind).not.toBe('inconclusive')
+})

@@ -113,10 +113,16 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
   {
     name: 'Zone fails',
     rationale: "Resolvers may receive other records. The zone's servers are queried again before the resolvers decide.",
-    apply: ({ check, agreed, nextQuery }) => {
-      const isSourceFailing = check.zone.failure !== undefined || isDelegationUnknown(check)
+    apply: ({ check, usable, agreed, nextQuery }) => {
+      const isBusy = check.zone.unavailableReason === CONFIRMATIONS.nameServersBusy
+      // The same resolver twice is one source.
+      const isAlone = isBusy && new Set(usable.map(serverOf)).size === 1
+      const isSourceFailing = check.zone.failure !== undefined || isDelegationUnknown(check) || isAlone
       const isUnconfirmed = agreed && isSourceFailing && !isMajorityDue(check) && !isRecorded(check, agreed)
-      return isUnconfirmed ? (nextQuery ?? inconclusive(check, CONFIRMATIONS.nameServersSilent)) : undefined
+      if (!isUnconfirmed) return undefined
+      return (
+        nextQuery ?? inconclusive(check, isBusy ? [CONFIRMATIONS.nameServersBusy] : CONFIRMATIONS.nameServersSilent)
+      )
     },
   },
   {

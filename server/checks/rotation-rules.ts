@@ -20,6 +20,7 @@ import {
   answerWithMembers,
   classifyMembers,
   countAnswers,
+  hiddenMemberProbability,
   MAX_ERROR_PROBABILITY,
   type Member,
   memberKeys,
@@ -327,12 +328,17 @@ export function mayRotate(recorded: Recorded, outcomes: readonly Outcome[], isBy
   return before.length > 0 && !areSame([known, ...answers])
 }
 
-/** Cached answers from before a failure do not count after it: too few later answers would correct them. */
+/**
+ * Cached answers from before a failure do not count after it: too few later answers would correct them. Nor do they count for the zone's own
+ * servers, which an old copy in a cache says nothing about.
+ */
 function usableRotation(
   { isRotating, inconclusiveCount: count, rotation }: Recorded,
   isByZone: boolean,
 ): Rotation | null {
-  return isByZone || isRotating || count > 0 ? rotation : null
+  if (isRotating) return rotation
+  if (isByZone) return rotation?.firstCopiesUntil === undefined ? rotation : null
+  return count > 0 ? rotation : null
 }
 
 /** The rotation with the answers of this check. `whole`: values that every answer contained before. */
@@ -363,17 +369,6 @@ export function rotationWith({ check, sampling, servers }: Samples, whole = whol
 /** The values that every answer contained until now. None for a CNAME: the members also include its chain, which is not recorded. */
 function wholeValues({ fingerprint: known, isRotating, recordType, values }: Recorded): readonly string[] {
   return known === null || isRotating || recordType.name === 'CNAME' ? [] : (values ?? [])
-}
-
-/** The probability that an RRset with one more member would have shown only these. */
-export function hiddenMemberProbability(answers: readonly Answer[]): number {
-  const mean = answers.reduce((sum, answer) => sum + sizeOf(answer), 0) / answers.length
-  return (1 - mean / (sizeOf(mergeAnswers(answers)) + 1)) ** answers.length
-}
-
-/** For a CNAME, each record of the chain is a member. */
-function sizeOf({ rrset, chain }: Answer): number {
-  return rrset.values.length + (rrset.type === 'CNAME' ? chain.length : 0)
 }
 
 /** Independent answers of resolvers are rare, so this many of them, or this much time, prove that a value is absent. */

@@ -1,4 +1,4 @@
-import type { Answer } from './outcomes.ts'
+import { type Answer, mergeAnswers } from './outcomes.ts'
 
 /**
  * The members that the answers of several checks contained. Stored while the answers differ, or may differ. `answers`: how many
@@ -195,4 +195,15 @@ export function memberKeys({ rrset, chain }: Answer): string[] {
   const keys = memberKeysOf(rrset.type, rrset.name, rrset.values)
   if (rrset.type !== 'CNAME') return keys
   return [...keys, ...chain.map(({ name, target }) => `${name} ${target}`)]
+}
+
+/** The probability that an RRset with one more member would have shown only these. */
+export function hiddenMemberProbability(answers: readonly Answer[]): number {
+  const mean = answers.reduce((sum, answer) => sum + sizeOf(answer), 0) / answers.length
+  return (1 - mean / (sizeOf(mergeAnswers(answers)) + 1)) ** answers.length
+}
+
+/** For a CNAME, each record of the chain is a member. */
+function sizeOf({ rrset, chain }: Answer): number {
+  return rrset.values.length + (rrset.type === 'CNAME' ? chain.length : 0)
 }

@@ -177,5 +177,12 @@ export const RULE_MUTANTS: readonly RuleMutant[] = [
     from: ' ?? best.find(({ server }) => server === reply.server)?.nameServer',
     to: '',
   },
+  {
+    file: 'checks/rotation-rules.ts',
+    name: 'old copies in caches are members of what the name servers publish',
+    seed: 80_476,
+    from: 'rotation?.firstCopiesUntil === undefined ? rotation : null',
+    to: 'rotation',
+  },
   { file: 'checks/confirmation-rules.ts', name: 'stale answers are trusted', from: ' && !isStale(reply)', to: '' },
 ]

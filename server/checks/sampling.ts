@@ -16,15 +16,8 @@ import {
 } from './check-state.ts'
 import { type Answer, areSame, isAnswer, isFailure, majority, mergeAnswers } from './outcomes.ts'
 import { CONFIRMATIONS } from './reasons.ts'
-import { MAX_ERROR_PROBABILITY, RECHECK_PROBABILITY } from './rotation.ts'
-import {
-  decideByMembers,
-  hiddenMemberProbability,
-  isAbsenceProven,
-  mayRotate,
-  rotationWith,
-  USUAL_SAMPLES,
-} from './rotation-rules.ts'
+import { hiddenMemberProbability, MAX_ERROR_PROBABILITY, RECHECK_PROBABILITY } from './rotation.ts'
+import { decideByMembers, isAbsenceProven, mayRotate, rotationWith, USUAL_SAMPLES } from './rotation-rules.ts'
 import { evaluateAtFirst, evaluateWithDifference } from './verdict.ts'
 
 /** Of all servers together in one check. */
