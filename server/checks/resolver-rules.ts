@@ -46,14 +46,14 @@ const FEW_SERVERS = 2
 export function decideByResolvers(check: Check): Step {
   const step = applyRules(RESOLVER_RULES, repliesOf(check))
   const isNew = step.kind === 'verdict' && !isRecorded(check, step.outcome)
-  // The root servers may answer again after an outage, while the copies in caches are still old.
+  // The root servers may answer again after an outage or a captive portal, while what resolvers have is still old.
   return isNew && isRootProblemOld(check) ? sendQueries({ purpose: 'root_servers', isAgain: true }) : step
 }
 
 function isRootProblemOld({ observations }: Check): boolean {
   const last = observations.findLast((observation) => 'rootProblem' in observation)
   if (last?.query.purpose !== 'root_servers' || last.query.isAgain) return false
-  return 'rootProblem' in last && last.rootProblem === 'root_servers_unreachable'
+  return 'rootProblem' in last && last.rootProblem !== undefined
 }
 
 type Replies = {

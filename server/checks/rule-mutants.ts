@@ -184,5 +184,12 @@ export const RULE_MUTANTS: readonly RuleMutant[] = [
     from: 'rotation?.firstCopiesUntil === undefined ? rotation : null',
     to: 'rotation',
   },
+  {
+    file: 'checks/resolver-rules.ts',
+    name: 'a network that intercepted queries a moment ago still does',
+    seed: 91_173,
+    from: 'last.rootProblem !== undefined',
+    to: "last.rootProblem === 'root_servers_unreachable'",
+  },
   { file: 'checks/confirmation-rules.ts', name: 'stale answers are trusted', from: ' && !isStale(reply)', to: '' },
 ]
