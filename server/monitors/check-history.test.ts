@@ -6,6 +6,7 @@ import { claimChecks } from '../testing/checks.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp } from '../testing/test-app.ts'
 import { DAY_MS, MINUTE_MS } from '../times.ts'
+import { checkHistory } from './check-history.ts'
 import { CHECK_HISTORY_MS, deleteOldGaps, getOrganizationHistory } from './check-history-store.ts'
 import { nextDueAt } from './slots.ts'
 
@@ -174,4 +175,18 @@ onBothEngines('the proof of checks', (_fresh, engine) => {
     const refused = await call(`${path}/checks?since=2026-02-01&until=2026-01-01`)
     expect(refused.body).toMatchObject({ code: 400, errors: { until: expect.any(String) } })
   })
+})
+
+// Before, this took minutes: each change was compared with each other.
+test('a monitor that was enabled and disabled thousands of times', () => {
+  const changes = 20_000
+  const past = Array.from({ length: changes }, (_, index) => ({
+    until_at: (index + 1) * 7 * MINUTE_MS,
+    frequency: index % 2 === 0 ? 5 : 0,
+    last_checked_at: null,
+  }))
+  const now = (changes + 1) * 7 * MINUTE_MS
+  const monitor = { slot: 0, frequency: 5, createdAt: 0, lastCheckedAt: null, postponedSince: null, past }
+  const { due, missed, gaps } = checkHistory(monitor, [], { since: 0, until: now }, now)
+  expect([due, gaps.length]).toEqual([missed, changes / 2 + 1])
 })

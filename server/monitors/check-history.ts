@@ -43,7 +43,7 @@ export function checkHistory(
     counts.due += countDue(Math.max(segment.from, since), Math.min(segment.dueUntil, until), segment)
   const found: CountedGap[] = []
   for (const span of merge([...recordedSpans(gaps, monitor), ...unrecordedSpans(monitor, chains, now)])) {
-    for (const chain of chains) {
+    for (const chain of overlapping(chains, span, (each) => ({ from: each[0]!.from, to: each.at(-1)!.to }))) {
       const { late, ...gap } = countSpan(span, chain, { since, until })
       if (late + gap.missed + gap.withheld === 0) continue
       counts.late += late
@@ -53,6 +53,19 @@ export function checkHistory(
     }
   }
   return { ...counts, done: counts.due - counts.missed - counts.withheld, gaps: found }
+}
+
+/** Of ranges in the order of time, those that have a part of the span in common. Somebody may have enabled a monitor thousands of times. */
+function overlapping<T>(ranges: readonly T[], span: Span, boundsOf: (range: T) => { from: number; to: number }): T[] {
+  let first = 0
+  for (let end = ranges.length; first < end; ) {
+    const middle = (first + end) >> 1
+    if (boundsOf(ranges[middle]!).to <= span.from) first = middle + 1
+    else end = middle
+  }
+  let next = first
+  while (next < ranges.length && boundsOf(ranges[next]!).from < span.until) next++
+  return ranges.slice(first, next)
 }
 
 /** The times in which it was active: each a list of schedules that follow one another. */
@@ -89,10 +102,10 @@ const recordedSpans = (gaps: readonly Gap[], { lastCheckedAt }: Monitored): Span
 /** What no check ended: before a change of the schedule, and now. */
 function unrecordedSpans({ lastCheckedAt, postponedSince, past }: Monitored, chains: readonly Chain[], now: number) {
   const spans: Span[] = []
+  const found = new Map(chains.flatMap((chain) => chain.map((segment) => [segment.to, { chain, segment }])))
   for (const { until_at, frequency, last_checked_at } of past) {
-    const chain = chains.find((segments) => segments.some(({ to }) => to === until_at))
-    if (frequency === 0 || !chain) continue
-    const segment = chain.find(({ to }) => to === until_at)!
+    if (frequency === 0 || !found.has(until_at)) continue
+    const { chain, segment } = found.get(until_at)!
     const from = last_checked_at ?? chain[0]!.from
     const isDisabled = chain.at(-1) === segment
     // After a change of the interval, an overdue check is made at once. If that is late too, its gap is recorded.
@@ -134,7 +147,7 @@ function countSpan(span: Span, chain: Chain, period: { since: number; until: num
   const within = ({ from: start, dueUntil, slot, frequency }: Segment, a: number, b: number) =>
     countDue(Math.max(a, start), Math.min(b, dueUntil), { slot, frequency })
   let done: number | undefined
-  for (const segment of chain) {
+  for (const segment of overlapping(chain, span, (each) => each)) {
     const missed = within(segment, Math.max(from, period.since), Math.min(span.until, period.until))
     const intervalMs = segment.frequency * 60_000
     const withheldFrom = span.withheldSince === null ? Number.POSITIVE_INFINITY : span.withheldSince - intervalMs
