@@ -155,7 +155,7 @@ function Axis({ timeline, range }: { timeline: Timeline; range: TimelineRange })
           className={cx(
             'absolute top-0 flex -translate-x-1/2 flex-col items-center whitespace-nowrap tabular-nums',
             'before:h-1 before:w-px before:bg-edge',
-            index % 2 === 1 && 'max-sm:hidden',
+            index % 3 !== 0 && 'max-sm:hidden',
             (x < 2 || x > 97) && 'hidden',
           )}
         >
