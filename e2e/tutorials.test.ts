@@ -48,6 +48,7 @@ const NOT_RUN: Record<string, string> = {
   'npm run -s zonewatch -- doctor': 'finds that the addresses of the guides are made up; e2e/doctor.test.ts runs it',
   pg_dump: "needs PostgreSQL's programs; npm run test:interop backs up with them",
   'npm run zonewatch -- record-backup': 'names a dump of PostgreSQL; server/doctor/postgres.test.ts records one',
+  'npm run zonewatch -- copy': 'needs an empty PostgreSQL and a stopped server; e2e/copy.test.ts copies both ways',
   createdb: "needs PostgreSQL's programs; npm run test:interop restores with them",
   'curl -H "X-Api-Key: $ZONEWATCH_KEY" -H \'Content-Type: application/json\' http://localhost:8080/planned-changes':
     'its period is in the past some day; server/planned-changes/planned-changes.test.ts plans changes',

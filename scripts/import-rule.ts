@@ -24,6 +24,7 @@ const PARTS: Record<string, readonly string[]> = {
     'app',
     'supervisor',
     'backup',
+    'copy',
     'operations',
     'doctor',
     'secrets',
@@ -48,6 +49,7 @@ const PARTS: Record<string, readonly string[]> = {
   ],
   supervisor: ['config'],
   backup: ['database'],
+  copy: ['database'],
   app: [
     'deps',
     'dashboard',

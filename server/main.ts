@@ -148,6 +148,16 @@ program
   .action(async (file) => (await import('./cli/restore.ts')).restoreBackup(file))
 
 program
+  .command('copy')
+  .description(
+    'copy everything from SQLite to PostgreSQL, or back, while no server runs; run again after an interruption',
+  )
+  .option('--from <url>', 'the database to copy: sqlite:<file> or postgres://…; default: DATABASE_URL')
+  .option('--to <url>', 'an empty database: sqlite:<file> or postgres://…; default: DATABASE_URL')
+  .option('--json', 'print JSON')
+  .action(async (options) => (await import('./cli/copy.ts')).copy(options))
+
+program
   .command('rotate-secret')
   .description('encrypt everything in the database under a new SECRET, while the server runs')
   .option('--forget-previous', 'remove the previous secret from DATA_DIR; its cursors and links become invalid')

@@ -1,9 +1,12 @@
-import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
+import { insertOrganization } from '../accounts/organizations.ts'
 import { readConfig } from '../config/config.ts'
+import type { Database } from '../database/database.ts'
+import { listMigrations } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import { createKeyring } from '../keyring.ts'
 import { newDatabaseUrl } from '../testing/database.ts'
@@ -18,13 +21,13 @@ async function givenFolder(): Promise<string> {
 }
 
 /** What every process and every command does first. */
-async function start(settings: Record<string, string>, work = async () => {}): Promise<void> {
+async function start(settings: Record<string, string>, work = async (_: Database) => {}): Promise<void> {
   const config = readConfig(settings)
   prepareDataFolder(config)
   const secret = loadOrCreateSecret(config)
   const db = openDatabase(config.databaseUrl, { connections: 2 })
   await prepareDatabase(db, config, secret, createKeyring(secret.text, ...secret.previous))
-  await work()
+  await work(db)
   await db.destroy()
 }
 
@@ -153,4 +156,28 @@ test('a folder with other files, and a file that is not a database, keep their m
   await writeFile(file, 'milk, bread', { mode: 0o644 })
   prepareDataFolder(readConfig({ DATA_DIR: folder, DATABASE_URL: `sqlite:${file}` }))
   expect([(await stat(folder)).mode & 0o777, (await stat(file)).mode & 0o777]).toEqual([0o755, 0o644])
+})
+
+test('an empty PostgreSQL beside a used SQLite file is refused, and nothing is created in it', async () => {
+  const folder = await givenFolder()
+  const { url, drop } = await newDatabaseUrl('postgres')
+  onTestFinished(drop)
+  const secret = { SECRET: 'x'.repeat(40) }
+  const onPostgres = (work?: (db: Database) => Promise<void>) =>
+    start({ DATA_DIR: folder, DATABASE_URL: url, ...secret }, work)
+  const onSqlite = (work: (db: Database) => Promise<void>) => start({ DATA_DIR: folder, ...secret }, work)
+  // A file without organizations is none to copy.
+  await onSqlite(async () => {})
+  const organization = { name: 'Test', email: 'owner@example.com', passwordHash: '' }
+  await onSqlite(async (db) => void (await insertOrganization(db, organization, 0)))
+  await expect(onPostgres()).rejects.toThrow(
+    `DATABASE_URL is an empty database, but ${folder}/zonewatch.db has 0 monitors of 1 organization. Copy them: zonewatch copy --from sqlite:${folder}/zonewatch.db`,
+  )
+  const db = openDatabase(url, { connections: 1 })
+  onTestFinished(() => db.destroy())
+  expect(await listMigrations(db)).toBeUndefined()
+  await rename(join(folder, 'zonewatch.db'), join(folder, 'old.db'))
+  await onPostgres(async (db) => void (await insertOrganization(db, organization, 0)))
+  await rename(join(folder, 'old.db'), join(folder, 'zonewatch.db'))
+  await onPostgres()
 })

@@ -1,9 +1,13 @@
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { plural } from '#contract/wording.ts'
+import { hasOrganizations } from '../accounts/first-owner.ts'
 import { CliError, errorMessage } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { migrate, OtherVersion } from '../database/migrate.ts'
+import { INCOMPLETE_COPY, listMigrations, migrate, OtherVersion } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import { createKeyring, type Keyring } from '../keyring.ts'
 import { adoptKey } from '../secrets/current-key.ts'
@@ -12,14 +16,11 @@ import { loadConfig } from './load-config.ts'
 import { loadOrCreateSecret, type Secret } from './secret.ts'
 
 /** Runs the migrations and checks SECRET. Throws a `CliError` that says why the database cannot be used. */
-export async function prepareDatabase(
-  db: Database,
-  { databaseUrl }: Config,
-  secret: Secret,
-  keyring: Keyring,
-): Promise<void> {
+export async function prepareDatabase(db: Database, config: Config, secret: Secret, keyring: Keyring): Promise<void> {
+  const { databaseUrl } = config
   const where = engineOf(db) === 'sqlite' ? databaseUrl : `The database at ${new URL(databaseUrl).host}`
   try {
+    await refuseUncopied(db, config)
     await migrateWithoutTimeout(db, databaseUrl)
     const adopted = await adoptKey(db, keyring)
     if (adopted === 'other secret') throw new CliError(otherSecret(where, secret))
@@ -32,6 +33,40 @@ export async function prepareDatabase(
       `${where} cannot be used: ${errorMessage(error)}. Check DATABASE_URL and whether the database is running.`,
       { cause: error },
     )
+  }
+}
+
+/** A server that moves to PostgreSQL without its data would start empty, and check nothing. */
+async function refuseUncopied(db: Database, { dataDir }: Config): Promise<void> {
+  if (engineOf(db) === 'sqlite') return
+  const file = join(dataDir, 'zonewatch.db')
+  const found = findContent(file)
+  if (found === undefined) return
+  const migrations = await listMigrations(db)
+  if (migrations?.names.includes(INCOMPLETE_COPY)) return // `migrate` says what to do
+  if (migrations !== undefined && (await hasOrganizations(db))) return
+  const monitors = plural(found.monitors, '1 monitor', (count) => `${count} monitors`)
+  const organizations = plural(found.organizations, '1 organization', (count) => `${count} organizations`)
+  throw new CliError(
+    `DATABASE_URL is an empty database, but ${file} has ${monitors} of ${organizations}. Copy them: zonewatch copy --from sqlite:${file} (docs/guides/move-to-postgresql.md). To begin with an empty database, move ${file} to another folder.`,
+  )
+}
+
+/** What an SQLite file holds; undefined if there is no such file or no organization in it. */
+function findContent(file: string): { organizations: number; monitors: number } | undefined {
+  if (!existsSync(file)) return undefined
+  try {
+    const database = new DatabaseSync(file, { readOnly: true })
+    try {
+      const count = (table: string) =>
+        (database.prepare(`select count(*) as count from ${table}`).get() as { count: number }).count
+      const organizations = count('organizations')
+      return organizations === 0 ? undefined : { organizations, monitors: count('monitors') }
+    } finally {
+      database.close()
+    }
+  } catch {
+    return undefined // it is not a database of Zonewatch
   }
 }
 

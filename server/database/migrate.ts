@@ -38,6 +38,9 @@ export const MIGRATIONS: readonly Migration[] = [
 /** The id of the advisory lock that every migrating process takes. Any constant. */
 const LOCK = 7_209_461
 
+/** Stands among the migrations of a database into which `zonewatch copy` has not copied everything, so that no version uses it. */
+export const INCOMPLETE_COPY = 'incomplete copy'
+
 /** This program cannot use the database. The message says what is wrong and what to do. */
 export class OtherVersion extends Error {}
 
@@ -54,6 +57,11 @@ export async function migrate(db: Database, now: number): Promise<string[]> {
     const applied = await readNames(transaction)
     const incomplete = describeIncomplete(applied)
     if (incomplete !== undefined) throw new OtherVersion(incomplete)
+    if (applied.includes(INCOMPLETE_COPY)) {
+      throw new OtherVersion(
+        'The copy into this database is not complete. Run zonewatch copy again: it continues. Or drop the database and create it again.',
+      )
+    }
     const unknown = findUnknownMigration(applied)
     if (unknown !== undefined && !(await isNeighbour(transaction, applied)))
       throw new OtherVersion(
