@@ -191,5 +191,12 @@ export const RULE_MUTANTS: readonly RuleMutant[] = [
     from: 'last.rootProblem !== undefined',
     to: "last.rootProblem === 'root_servers_unreachable'",
   },
+  {
+    file: 'checks/sampling.ts',
+    name: 'only addresses and CNAME targets may be parts of a rotation',
+    seed: 92_206,
+    from: "if (recorded.state === 'MISMATCH')",
+    to: "if (recorded.state === 'MISMATCH' || recorded.recordType.name === 'TXT')",
+  },
   { file: 'checks/confirmation-rules.ts', name: 'stale answers are trusted', from: ' && !isStale(reply)', to: '' },
 ]

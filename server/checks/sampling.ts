@@ -64,8 +64,7 @@ export const SAMPLING_RULES: readonly Rule<Samples>[] = [
   },
   {
     name: 'Part of the expected values',
-    rationale:
-      'Missing expected addresses may appear in another answer, so MISMATCH waits until their absence is proven.',
+    rationale: 'Missing expected values may appear in another answer, so MISMATCH waits until their absence is proven.',
     apply: partOfTheExpectedValues,
   },
   {
@@ -146,8 +145,7 @@ function serversDisagree(samples: Samples): Step | undefined {
 
 /** Different answers with expected values alone may be parts of one RRset. Further checks then add to them. */
 function mayBePartsAtFirst({ check, answers }: Samples): boolean {
-  const isRotating = ROTATING_TYPES.includes(check.recorded.recordType.name)
-  return isRotating && evaluateAtFirst(check, mergeAnswers(answers))?.extra.length === 0
+  return evaluateAtFirst(check, mergeAnswers(answers))?.extra.length === 0
 }
 
 /** A recorded rotation of which this check has not seen all members: they may still appear. */
@@ -187,14 +185,11 @@ function isSafeAsFirst(check: Check, answer: Answer): boolean {
   return state === 'VALID' || (state === 'MISMATCH' && extra.length > 0)
 }
 
-/** Only RRsets of these types rotate so often that a missing member may appear later. */
-const ROTATING_TYPES = ['A', 'AAAA', 'CNAME']
-
 function partOfTheExpectedValues(samples: Samples): Step | undefined {
   const { check, sampling, answers, nextRound, areAllEqual, isKnownToRotate } = samples
   const { recorded } = check
   if (!areAllEqual() || isKnownToRotate()) return undefined
-  if (recorded.state === 'MISMATCH' || !ROTATING_TYPES.includes(recorded.recordType.name)) return undefined
+  if (recorded.state === 'MISMATCH') return undefined
   const { state, missing, extra } = evaluateWithDifference(check, answers[0]!)
   // Some of the expected values are present, and nothing rules out the others.
   const hasOthers = recorded.isExactMatch ? extra.length === 0 : missing.length < recorded.expectedValues.length

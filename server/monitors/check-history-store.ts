@@ -144,8 +144,9 @@ async function readHistories(
   })
 }
 
-const newHistory = (period: Period): MonitorHistory => ({
-  ...{ period, due: 0, done: 0, late: 0, missed: 0, withheld: 0 },
+const newHistory = ({ since, until }: Period): MonitorHistory => ({
+  // A period before the monitor existed is empty.
+  ...{ period: { since: Math.min(since, until), until }, due: 0, done: 0, late: 0, missed: 0, withheld: 0 },
   ...{ gaps: [], gapCount: 0, longest: undefined },
 })
 

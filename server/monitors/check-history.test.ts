@@ -175,6 +175,12 @@ onBothEngines('the proof of checks', (_fresh, engine) => {
     const refused = await call(`${path}/checks?since=2026-02-01&until=2026-01-01`)
     expect(refused.body).toMatchObject({ code: 400, errors: { until: expect.any(String) } })
   })
+
+  test('a period before the monitor existed is empty, and does not end before it begins', async () => {
+    const { proof } = await given()
+    const before = await proof('?since=2020-01-01&until=2020-01-02')
+    expect(before).toMatchObject({ due: 0, done: 0, since: before.until, longest_gap: null })
+  })
 })
 
 // Before, this took minutes: each change was compared with each other.

@@ -1,0 +1,199 @@
+import { expect, test } from 'vitest'
+import type { Exchange, Outcome, Reply } from '../dns/outcome.ts'
+import type { RootProblem } from '../dns/resolver/root-servers.ts'
+import type { ZoneView } from '../dns/resolver/zone-view.ts'
+import { recordTypeOf } from '../monitors/record-types/record-types.ts'
+import type { Capabilities, Observation, Query, Recorded, Step } from './check-state.ts'
+import { decide } from './confirmation-rules.ts'
+import { fingerprint } from './fingerprint.ts'
+import { newRotation, type Rotation } from './rotation.ts'
+
+// Each of these rules was wrong where packets are lost or a network ends and begins: what the simulator found, without its worlds.
+
+const NAME = 'www.example.test'
+const AT = Date.UTC(2026, 10, 22)
+const RESOLVERS = ['192.0.2.53', '192.0.2.54'].map((ip) => ({ ip, port: 53 }))
+const SERVFAIL: Outcome = { kind: 'failure', rcode: 'SERVFAIL', ede: [] }
+const TIMEOUT: Outcome = { kind: 'timeout' }
+
+function answer(type: 'A' | 'TXT' | 'NS', ...values: string[]): Outcome & { kind: 'answer' } {
+  return { kind: 'answer', rrset: { name: NAME, type, ttl: 60, values: values.sort() }, chain: [] }
+}
+
+function exchange(outcome: Outcome, server: string, ede: Exchange['ede'] = []): Exchange {
+  const rcode = outcome.kind === 'failure' ? outcome.rcode : 'NOERROR'
+  return { server, transport: 'udp', rcode, flags: [], ede, ms: 1, outcome }
+}
+
+/** What a query brings. Only what a test needs is given; a query that it did not expect fails it. */
+type World = {
+  nameServers?: string[]
+  resolver?: (query: Query, nth: number) => { outcome: Outcome; ede?: Exchange['ede'] } | undefined
+  nameServer?: (nth: number, server: number) => { outcome: Outcome; isLost?: boolean }
+  rootProblem?: (nth: number) => RootProblem | undefined
+}
+
+const RECORDED: Recorded = {
+  owner: NAME,
+  recordType: recordTypeOf('A'),
+  isExactMatch: false,
+  expectedValues: ['192.0.2.1'],
+  state: 'VALID',
+  values: ['192.0.2.1'],
+  fingerprint: fingerprint(answer('A', '192.0.2.1')),
+  isRotating: false,
+  rotation: null,
+  inconclusiveCount: 0,
+}
+const CAPABILITIES: Capabilities = {
+  resolvers: RESOLVERS,
+  hasAuthoritativeClient: true,
+  hasNetworkCheck: false,
+  hasValidator: false,
+}
+
+/** Runs the rules until they end the check. */
+function check(recorded: Partial<Recorded>, world: World): { step: Step; queries: Query[] } {
+  const observations: Observation[] = []
+  const queries: Query[] = []
+  for (let elapsed = 0; elapsed < 1_000; elapsed++) {
+    const now = { at: AT + elapsed, elapsed }
+    const step = decide({ recorded: { ...RECORDED, ...recorded }, observations, now, capabilities: CAPABILITIES })
+    if (step.kind !== 'query') return { step, queries }
+    for (const query of step.queries) {
+      observations.push({ ...now, query, ...observe(query, queries, world) } as Observation)
+      queries.push(query)
+    }
+  }
+  throw new Error('The check does not end.')
+}
+
+function observe(query: Query, earlier: readonly Query[], world: World) {
+  const nth = earlier.filter(({ purpose }) => purpose === query.purpose).length
+  const nameServers = (world.nameServers ?? ['ns1.example.test']).map((name, at) => ({
+    name,
+    addresses: [`198.51.100.${at + 1}`],
+  }))
+  switch (query.purpose) {
+    case 'root_servers':
+      return { rootProblem: world.rootProblem?.(nth) }
+    case 'delegation':
+      return {
+        view: {
+          ...{ zone: 'example.test', nameServers, ownNameServers: null, ttl: 3_600, isDenied: false, isUnknown: false },
+          parents: [{ server: 'a.nic.test', nameServers: nameServers.map(({ name }) => name) }],
+        } as unknown as ZoneView,
+      }
+    case 'name_server':
+    case 'name_server_sample': {
+      const { outcome, isLost } = world.nameServer?.(nth, query.server) ?? { outcome: TIMEOUT }
+      const nameServer = isLost ? undefined : nameServers[query.server]!.name
+      const evidence = [exchange(outcome, `198.51.100.${query.server + 1}:53`)]
+      return {
+        nameServerReply: {
+          ...{ owner: NAME, server: query.server, zone: 'example.test', nameServers: [], isFromCache: false },
+          ...{ outcome, evidence, nameServer },
+        },
+      }
+    }
+    default: {
+      const { outcome, ede } = world.resolver?.(query, nth) ?? unexpected(query)
+      const server = 'servers' in query ? query.servers[0]! : RESOLVERS[0]!
+      const reply: Reply = { outcome, evidence: [exchange(outcome, `${server.ip}:${server.port}`, ede)] }
+      return { reply }
+    }
+  }
+}
+
+function unexpected(query: Query): never {
+  throw new Error(`No reply is given for ${JSON.stringify(query)}.`)
+}
+
+test('a TXT record that comes with three of four answers is not MISMATCH after twenty without it', () => {
+  const one = answer('TXT', 'a')
+  const world: World = { resolver: () => ({ outcome: one }), nameServer: () => ({ outcome: one }) }
+  const recorded = {
+    ...{ recordType: recordTypeOf('TXT'), expectedValues: ['a', 'b'], state: 'UNSET' as const },
+    ...{ values: null, fingerprint: null },
+  }
+  const { step, queries } = check(recorded, world)
+  expect(step).toMatchObject({ kind: 'inconclusive', rotation: { answers: 72 } })
+  expect(queries.filter(({ purpose }) => purpose === 'name_server_sample')).toHaveLength(71)
+})
+
+test('a resolver that fails twice for names that no cache has is asked no more', () => {
+  const world: World = {
+    resolver: ({ purpose }) => ({ outcome: purpose === 'uncached' ? SERVFAIL : answer('A', '192.0.2.1') }),
+  }
+  const { step, queries } = check({ state: 'MISMATCH', fingerprint: 1 }, world)
+  expect(step).toMatchObject({ kind: 'inconclusive' })
+  expect(queries.filter(({ purpose }) => purpose === 'uncached')).toHaveLength(4) // two of each resolver
+})
+
+test('checks in which the members of a rotation were uncertain do not count as silence of the zone', () => {
+  const world: World = {
+    resolver: ({ purpose }) => ({ outcome: purpose === 'uncached' ? SERVFAIL : answer('A', '192.0.2.1') }),
+  }
+  const silentAfter = (silentChecks: number) => {
+    const rotation: Rotation = { ...newRotation(AT, ['192.0.2.1']), silentChecks }
+    return check({ rotation, inconclusiveCount: 5, isRotating: true }, world).step
+  }
+  expect(silentAfter(0)).toMatchObject({ kind: 'inconclusive', rotation: { silentChecks: 1 } })
+  expect(silentAfter(2)).toMatchObject({ kind: 'inconclusive', rotation: { silentChecks: 3 } })
+  expect(silentAfter(3)).toMatchObject({ kind: 'verdict', outcome: TIMEOUT })
+})
+
+test('a resolver that cannot reach the zone has no DNSSEC failure, until it has said so in every check', () => {
+  const unreachable = { outcome: SERVFAIL, ede: [{ code: 22, text: '' }] }
+  const world: World = {
+    resolver: ({ purpose }) => (purpose === 'checking_disabled' ? { outcome: answer('A', '192.0.2.1') } : unreachable),
+    rootProblem: () => 'root_servers_unreachable',
+  }
+  const after = (inconclusiveCount: number) => check({ inconclusiveCount }, world).step
+  expect(after(0)).toMatchObject({ kind: 'inconclusive' })
+  expect(after(3)).toMatchObject({ kind: 'verdict', outcome: { kind: 'failure', bogus: true } })
+})
+
+test('a lost sample is not a second name server that a new member would have to come from', () => {
+  const world: World = {
+    resolver: () => ({ outcome: answer('A', '192.0.2.1') }),
+    nameServer: (nth) =>
+      nth % 5 === 4
+        ? { outcome: TIMEOUT, isLost: true }
+        : { outcome: answer('A', nth % 2 ? '192.0.2.1' : '192.0.2.2') },
+  }
+  const rotation = newRotation(AT, ['192.0.2.1'])
+  const recorded = { isRotating: true, rotation, inconclusiveCount: 6, resolution: 'public' as const }
+  const { step } = check(recorded, world)
+  expect(step).toMatchObject({ kind: 'verdict', outcome: answer('A', '192.0.2.1', '192.0.2.2') })
+})
+
+test('old copies in caches are no members of what the name servers publish', () => {
+  const world: World = {
+    resolver: () => ({ outcome: answer('A', '192.0.2.9') }),
+    nameServer: () => ({ outcome: answer('A', '192.0.2.9') }),
+  }
+  const rotation: Rotation = { ...newRotation(AT, ['192.0.2.1']), firstCopiesUntil: AT + 60_000 }
+  const { step } = check({ rotation, inconclusiveCount: 1 }, world)
+  expect(step).toMatchObject({ kind: 'verdict', outcome: answer('A', '192.0.2.9'), rotation: null })
+})
+
+test.for(['root_servers_unreachable', 'queries_intercepted'] as const)(
+  'what the resolvers say after %s counts only if the root servers still fail',
+  (problem) => {
+    /** `lasts`: for so many looks at the root servers. */
+    const after = (lasts: number) => {
+      let looks = 0
+      return check(
+        { resolution: 'public' },
+        {
+          rootProblem: () => (looks++ < lasts ? problem : undefined),
+          resolver: () => ({ outcome: answer('A', looks <= lasts ? '192.0.2.66' : '192.0.2.1') }),
+          nameServer: () => ({ outcome: answer('A', '192.0.2.1') }),
+        },
+      ).step
+    }
+    expect(after(1)).toMatchObject({ outcome: answer('A', '192.0.2.1') })
+    expect(after(2)).toMatchObject({ outcome: answer('A', '192.0.2.66') })
+  },
+)
