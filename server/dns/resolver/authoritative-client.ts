@@ -101,14 +101,16 @@ export function createAuthoritativeClient({
   async function withinTimeout<T>(signal: AbortSignal | undefined, run: (signal: AbortSignal) => Promise<T>) {
     const finished = new AbortController()
     const timeout = new AbortController()
-    void clock.sleep(resolutionTimeoutMs + timeoutMs, finished.signal).then(() => timeout.abort('timeout'))
+    void clock.sleep(resolutionTimeoutMs + timeoutMs, finished.signal).then(() => {
+      if (!finished.signal.aborted) timeout.abort('timeout')
+    })
     try {
       return await run(signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal)
     } catch (error) {
       if (error === 'timeout' || error instanceof OverloadError) return 'busy'
       throw error
     } finally {
-      finished.abort()
+      finished.abort('finished') // without a reason, an error with its stack is made each time
     }
   }
 
