@@ -145,7 +145,8 @@ export const UNKNOWN_REASONS = {
   no_answer_above: 'The servers of a zone above gave no DS or DNSKEY records.',
   malformed: 'A response cannot be parsed.',
   other_zone: 'The answer is of a zone below, or of another zone on the same server.',
-  too_many_queries: 'The check has sent as many queries as it may: 200, or 100 to the servers of one zone.',
+  too_many_queries:
+    'The check has sent as many queries as it may: 200, or 100 to the servers of one zone. Or it keeps 2 MiB of answers.',
   too_much_work: 'A response needs more signature checks or hashes than are allowed.',
 } as const
 export type UnknownReason = keyof typeof UNKNOWN_REASONS

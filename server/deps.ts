@@ -12,6 +12,8 @@ import type { DnssecValidator } from './dns/dnssec-validator.ts'
 import { createNetworkCheck, type NetworkCheck } from './dns/network-check.ts'
 import { type Exchange, isStale } from './dns/outcome.ts'
 import { type AuthoritativeClient, createAuthoritativeClient } from './dns/resolver/authoritative-client.ts'
+import { LARGE_CHECKS } from './dns/resolver/query-budget.ts'
+import { createSemaphore, type Semaphore } from './dns/semaphore.ts'
 import { formatServer, systemServers } from './dns/server-address.ts'
 import { createKeyring, type Keyring } from './keyring.ts'
 import { LoopHealth } from './loop-health.ts'
@@ -42,6 +44,8 @@ export type Deps = {
   validator: DnssecValidator | undefined
   /** Undefined with DNS_CANARIES=off. */
   networkCheck: NetworkCheck | undefined
+  /** Places for checks with large answers. */
+  largeChecks: Semaphore
   closeDns(): Promise<void>
   safeFetch: SafeFetch
   keyring: Keyring
@@ -100,13 +104,19 @@ export function openDeps(
   return deps
 }
 
+/** More than may be in progress. */
+const MAX_WAITING_CHECKS = 20_000
+
 /** What a check queries: recursive servers, the name servers of the zones, and canary names. */
 export function openDns(
   config: Config,
   log: Logger,
   clock: Clock = systemClock,
   onExchange?: (exchange: Exchange) => void,
-): Pick<Deps, 'dns' | 'authoritativeClient' | 'serverValidator' | 'validator' | 'networkCheck' | 'closeDns'> {
+): Pick<
+  Deps,
+  'dns' | 'authoritativeClient' | 'serverValidator' | 'validator' | 'networkCheck' | 'largeChecks' | 'closeDns'
+> {
   const dns = createDnsClient({
     formats: RDATA_FORMATS,
     servers: config.dnsServers ?? systemServers(),
@@ -157,6 +167,7 @@ export function openDns(
     serverValidator,
     validator: serverValidator && validatorForRules(serverValidator),
     networkCheck: names.length > 0 ? networkCheck() : undefined,
+    largeChecks: createSemaphore(LARGE_CHECKS, MAX_WAITING_CHECKS),
     closeDns: async () => void (await Promise.all([dns.close(), authoritativeDns.close()])),
   }
 }

@@ -54,19 +54,24 @@ export function forOrganization<T extends { dns: DnsClient; authoritativeClient?
   return { ...deps, dns: ofGroup, authoritativeClient, group }
 }
 
-/** What sends the queries of one check: those to name servers share one budget. */
-export function withQueryBudget<T extends { authoritativeClient?: AuthoritativeClient | undefined }>(
+/** What sends the queries of one check, within one budget. */
+export function withQueryBudget<T extends { dns: DnsClient; authoritativeClient?: AuthoritativeClient | undefined }>(
   deps: T,
+  budget = new QueryBudget(),
 ): T & { budget: QueryBudget } {
-  const budget = new QueryBudget()
   const { authoritativeClient: client } = deps
-  if (!client) return { ...deps, budget }
+  const beforeTcp = (signal: AbortSignal | undefined) => budget.takePlace(signal)
+  const dns: DnsClient = {
+    ...deps.dns,
+    query: (question, options) => deps.dns.query(question, { ...options, beforeTcp }),
+  }
+  if (!client) return { ...deps, dns, budget }
   const authoritativeClient: AuthoritativeClient = {
     ...client,
     query: (question, options) => client.query(question, { ...options, budget }),
     zoneView: (question, options) => client.zoneView(question, { ...options, budget }),
   }
-  return { ...deps, authoritativeClient, budget }
+  return { ...deps, dns, authoritativeClient, budget }
 }
 
 /** For a whole chain, however many links it has. */

@@ -11,10 +11,10 @@ import type { DnssecValidator, ValidationCall, Validity } from '../dns/dnssec-va
 import type { NetworkCheck } from '../dns/network-check.ts'
 import { isUsable, type Outcome, type Question, type Reply } from '../dns/outcome.ts'
 import type { AuthoritativeClient, AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
-import type { QueryBudget } from '../dns/resolver/query-budget.ts'
+import { QueryBudget } from '../dns/resolver/query-budget.ts'
 import type { RootProblem } from '../dns/resolver/root-servers.ts'
 import type { ZoneView } from '../dns/resolver/zone-view.ts'
-import { OverloadError } from '../dns/semaphore.ts'
+import { OverloadError, type Semaphore } from '../dns/semaphore.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import type { OpenChange, ServerAnswer } from '../planned-changes/planned-change.ts'
 import type { Instant, NameServerReply, Observation, Query, Recorded, Step } from './check-state.ts'
@@ -22,6 +22,7 @@ import { decide, isAsRecorded } from './confirmation-rules.ts'
 import { findDnssecEvidence, isAboutDnssec } from './dnssec-evidence.ts'
 import { hidesServfail } from './dnssec-rule.ts'
 import { parseStoredFingerprint } from './fingerprint.ts'
+import { KeptAnswers } from './kept-answers.ts'
 import {
   forOrganization,
   type MonitoredName,
@@ -45,11 +46,15 @@ export type CheckDeps = {
   networkCheck?: NetworkCheck | undefined
   validator?: DnssecValidator | undefined
   serverValidator?: ServerValidator | undefined
+  /** Places for checks with large answers, so that all checks together keep a bounded number of octets. */
+  largeChecks?: Semaphore
   /** Of the organization, for queries that wait for a server. `forOrganization` sets it. */
   group?: string
-  /** Of the check, for queries to name servers. `withQueryBudget` sets it. */
+  /** Of the check. `withQueryBudget` sets it. */
   budget?: QueryBudget
 }
+
+type BudgetedDeps = CheckDeps & { budget: QueryBudget }
 
 /**
  * A monitor to check. `read`: for a check in a round, which has no lease of its own: its row in `due_checks` as it was read. The `streak` of
@@ -114,7 +119,8 @@ export async function runCheck<Row>(
   const startedAt = deps.clock.now()
   const resultOf = (finding: CheckFinding) => ({ claim, startedAt, at: deps.clock.now(), ...finding })
   const query = monitorQueryFor(monitoredNameOf(claim))
-  const grouped = withQueryBudget(forOrganization(deps, claim.organization_id))
+  const budget = new QueryBudget(deps.largeChecks, claim.organization_id)
+  const grouped = withQueryBudget(forOrganization(deps, claim.organization_id), budget)
   try {
     const { recorded: fingerprint, isRotating } = parseStoredFingerprint(claim.fingerprint)
     const known = { fingerprint, isRotating, inconclusiveCount: claim.inconclusive_count }
@@ -154,6 +160,8 @@ export async function runCheck<Row>(
   } catch (error) {
     if (!(error instanceof OverloadError)) throw error
     return resultOf({ kind: 'postponed', afterMs: error.retryInMs })
+  } finally {
+    budget.close()
   }
 }
 
@@ -209,7 +217,7 @@ async function checkPlannedChange(
   recorded: Recorded,
   query: MonitorQuery,
   { first, isKnown }: { first: Reply; isKnown: boolean },
-  deps: CheckDeps,
+  deps: BudgetedDeps,
   signal: AbortSignal,
 ): Promise<{ finding: CheckFinding; planned?: Pick<PlannedFinding, 'outcome' | 'seen'> }> {
   // A known outcome that now leads to another state is confirmed like a new one.
@@ -250,11 +258,12 @@ async function confirm(
   recorded: Recorded,
   monitorQuery: MonitorQuery,
   first: Reply,
-  deps: CheckDeps,
+  deps: BudgetedDeps,
   signal: AbortSignal,
 ): Promise<Decision | { kind: 'unchanged' }> {
-  const { clock, dns, authoritativeClient, networkCheck } = deps
-  const call: ValidationCall = { signal, work: newCheckWork(), group: deps.group, budget: deps.budget }
+  const { clock, dns, authoritativeClient, networkCheck, budget } = deps
+  const call = { signal, work: newCheckWork(), group: deps.group, budget }
+  const answers = new KeptAnswers(budget)
   const capabilities = {
     resolvers: dns.servers,
     hasAuthoritativeClient: authoritativeClient !== undefined,
@@ -262,13 +271,13 @@ async function confirm(
     hasValidator: deps.validator !== undefined,
   }
   const instant = (): Instant => ({ at: clock.now(), elapsed: clock.elapsed() })
-  const observations: Observation[] = [{ query: { purpose: 'first' }, reply: first, ...instant() }]
+  const observations: Observation[] = [{ query: { purpose: 'first' }, reply: answers.keep(first), ...instant() }]
   const observe = async (query: Query): Promise<Observation> => {
     const waitMs = (query.notBefore ?? 0) - clock.elapsed()
     if (waitMs > 0) await clock.sleep(waitMs, signal)
     signal.throwIfAborted()
     const result = await send(query, { recorded, monitorQuery, observations }, deps, call)
-    return { query, ...result, ...instant() }
+    return { query, ...keepReply(result, answers), ...instant() }
   }
   for (;;) {
     const soFar = { recorded, observations, now: instant(), capabilities }
@@ -279,8 +288,15 @@ async function confirm(
       const evidence = isAboutDnssec(step) ? await findDnssecEvidence(soFar, deps, call) : []
       return { ...step, observations, warnings: [...warningsOf(soFar, outcome, step.confirmation), ...evidence] }
     }
+    if (budget.isLarge) await budget.takePlace(signal)
     observations.push(...(await Promise.all(step.queries.map(observe))))
   }
+}
+
+function keepReply(result: QueryResult, answers: KeptAnswers): QueryResult {
+  if ('reply' in result) return { reply: answers.keep(result.reply) }
+  if ('nameServerReply' in result) return { nameServerReply: answers.keep(result.nameServerReply) }
+  return 'nsReply' in result ? { nsReply: answers.keep(result.nsReply) } : result
 }
 
 type QueryResult =
@@ -298,15 +314,20 @@ async function send(
   query: Query,
   { recorded, monitorQuery, observations }: Sending,
   { dns, authoritativeClient, networkCheck, validator }: CheckDeps,
-  call: ValidationCall,
+  call: ValidationCall & { budget: QueryBudget },
 ): Promise<QueryResult> {
   const { signal } = call
   switch (query.purpose) {
     case 'first':
       return { reply: await monitorQuery(dns, { signal }) }
     case 'retry':
-    case 'resolver_sample':
       return { reply: await monitorQuery(dns, { servers: query.servers, signal }) }
+    case 'resolver_sample': {
+      const hasSamples = observations.some((each) => each.query.purpose === 'resolver_sample')
+      // A round without answers is the last one.
+      if (call.budget.isFull && hasSamples) return { reply: { outcome: { kind: 'timeout' }, evidence: [] } }
+      return { reply: await monitorQuery(dns, { servers: query.servers, signal }) }
+    }
     case 'checking_disabled':
       return { reply: await monitorQuery(dns, { servers: query.servers, checkingDisabled: true, attempts: 2, signal }) }
     case 'other_resolver':

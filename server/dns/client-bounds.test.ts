@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../clock.ts'
 import { givenDnsClient, givenDnsServer } from '../testing/dns.ts'
+import type { Question } from './outcome.ts'
+
+/** Of a TXT record for the name of the question, up to its TTL. */
+const RECORD_HEADER = Buffer.from([0xc0, 12, 0, 16, 0, 1, 0, 0, 1, 0])
 
 const www = { name: 'www.example.com', type: 'A' } as const
 
@@ -51,6 +55,32 @@ test('2,000 questions at once pass through the cap, none lost', async () => {
   const values = replies.map(({ outcome }) => (outcome.kind === 'answer' ? outcome.rrset.values[0] : outcome.kind))
   expect(values).toEqual(Array.from({ length: 2_000 }, (_, at) => `text ${at}`))
   expect(dns.queries.total).toBe(2_000)
+})
+
+test('an answer over UDP that is larger than any server should send is read over TCP', async () => {
+  const dns = await givenDnsServer()
+  const values = Array.from({ length: 40 }, (_, at) => `${at} `.padEnd(200, 'x'))
+  dns.set('www.example.com', 'TXT', values)
+  const query: Question = { name: 'www.example.com', type: 'TXT' }
+  let packet: Buffer | undefined
+  dns.respond('www.example.com', (asked, transport) => {
+    if (transport === 'tcp') return 'zone'
+    const records = values.map((text) => Buffer.concat([RECORD_HEADER, Buffer.from([0, 201, 200]), Buffer.from(text)]))
+    packet = Buffer.concat([asked.subarray(0, asked.indexOf(0, 12) + 5), ...records])
+    packet.writeUInt16BE(0x8180, 2)
+    packet.writeUInt16BE(values.length, 6)
+    packet.writeUInt16BE(0, 10)
+    return packet
+  })
+
+  const { outcome, evidence } = await givenDnsClient([dns]).query(query)
+
+  expect(packet!.length).toBeGreaterThan(4_096)
+  expect(evidence.map(({ transport, outcome }) => [transport, outcome?.kind])).toEqual([
+    ['udp', undefined],
+    ['tcp', 'answer'],
+  ])
+  expect(outcome).toMatchObject({ rrset: { values: [...values].sort() } })
 })
 
 test('the same question in flight is asked once, and the next one again', async () => {

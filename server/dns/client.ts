@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { withChainBefore } from './cname-chain.ts'
 import { createDeadlines } from './deadlines.ts'
-import { type PendingQuery, queryServers } from './failover.ts'
+import { type BeforeTcp, type PendingQuery, queryServers } from './failover.ts'
 import type { Exchange, Outcome, Question, QuestionType, Reply, ServerAddress } from './outcome.ts'
 import { type PacketSender, sendPacket } from './packet-sender.ts'
 import { createRdataTypes, type RdataFormats } from './rdata.ts'
@@ -28,6 +28,8 @@ export type QueryOptions = {
   group?: string | undefined
   /** The longest wait for the rate limit of one server. Default 20 s. */
   maxWaitMs?: number
+  /** Called before each query over TCP, which waits for it. */
+  beforeTcp?: BeforeTcp | undefined
   /** Decides whether a response ends the query. Otherwise the next server is queried. */
   accept?: (exchange: Exchange) => boolean
 }
@@ -109,6 +111,7 @@ export function createDnsClient({
       remainingMs: Math.min(options.totalTimeoutMs ?? Number.POSITIVE_INFINITY, attemptTimeoutMs * limit),
       signal: options.signal,
       group: options.group,
+      beforeTcp: options.beforeTcp,
       accept: options.accept,
       evidence: [],
     }

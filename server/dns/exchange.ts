@@ -5,7 +5,7 @@ import { decodeResponse, encodeQuery, type QueryFlags } from './messages.ts'
 import type { Exchange, Outcome, Question } from './outcome.ts'
 import type { RdataTypes } from './rdata.ts'
 import type { Semaphore } from './semaphore.ts'
-import type { Received, Send } from './transport.ts'
+import { MAX_UDP_OCTETS, type Received, type Send } from './transport.ts'
 
 type Deps = { clock: Clock; deadlines: Deadlines; types: RdataTypes }
 
@@ -91,6 +91,8 @@ function toExchange(
     return { ...exchanged, rcode, flags, ede: [], outcome: { kind: 'malformed', reason: decoded.reason } }
   }
   const { rcode, flags, ede } = decoded.message
+  if (transport === 'udp' && received.packet.length > MAX_UDP_OCTETS)
+    return { ...exchanged, rcode, flags, ede, outcome: null }
   if (!flags.includes('tc'))
     return { ...exchanged, rcode, flags, ede, outcome: classifyResponse(decoded.message, question) }
   const outcome: Outcome | null = transport === 'udp' ? null : { kind: 'malformed', reason: 'truncated over TCP' }

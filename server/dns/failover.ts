@@ -3,6 +3,9 @@ import type { QueryFlags } from './messages.ts'
 import { type Exchange, firstOfKinds, isUsable, type Outcome, type Question, truncatedWithoutTcp } from './outcome.ts'
 import { recordExchange, type Upstream } from './upstreams.ts'
 
+/** Resolves when the answer, which may have 64 KiB, can be kept. Rejects with the signal's reason, and with `OverloadError`. */
+export type BeforeTcp = (signal: AbortSignal | undefined) => Promise<void>
+
 /** The limits of one query, and what has been used of them: `remainingMs` for exchanges, and the evidence of each. */
 export type PendingQuery = {
   recursionDesired: boolean
@@ -14,6 +17,7 @@ export type PendingQuery = {
   remainingMs: number
   signal: AbortSignal | undefined
   group: string | undefined
+  beforeTcp: BeforeTcp | undefined
   accept: ((exchange: Exchange) => boolean) | undefined
   evidence: Exchange[]
 }
@@ -41,6 +45,7 @@ export async function queryServers(
     let isMismatched = false
     let method: QueryMethod | undefined = FIRST_METHOD
     while (method && pending.remainingMs > 0) {
+      if (method.transport === 'tcp') await pending.beforeTcp?.(pending.signal)
       const slot = waitForSlot(upstream, pending)
       if (slot) await slot
       const current = newExchange(upstream, method, question, pending)

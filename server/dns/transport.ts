@@ -1,6 +1,9 @@
 import type { Outcome } from './outcome.ts'
 
 /** A packet with the query's id from the queried server, or why there will be none. */
+/** Some servers send up to 4,096 octets, whatever a query offers. What is larger is read over TCP: RFC 6891 section 6.2.3. */
+export const MAX_UDP_OCTETS = 4_096
+
 export type Received = { kind: 'packet'; packet: Buffer } | Extract<Outcome, { kind: 'malformed' | 'unreachable' }>
 
 /**

@@ -2,6 +2,7 @@ import { nameToWire } from '../names.ts'
 import type { ServerAddress } from '../outcome.ts'
 import type { PacketSender, SendOptions } from '../packet-sender.ts'
 import type { QueryBudget } from '../resolver/query-budget.ts'
+import { MAX_UDP_OCTETS } from '../transport.ts'
 import { CLASS_IN, TYPE_OPT } from '../wire.ts'
 import type { SignedQuestion } from './validate.ts'
 
@@ -28,12 +29,16 @@ export async function querySigned(
   const send = async (transport: 'udp' | 'tcp') => {
     if (budget && budget.leftFor(zone) <= 0) return undefined
     budget?.spend(zone, 1)
+    if (transport === 'tcp') await budget?.takePlace(options.signal)
     return await sender.sendPacket(encodeSignedQuery(question), server, { ...options, transport })
   }
   let packet: Buffer | undefined
   for (let attempt = 0; attempt < UDP_ATTEMPTS && !packet; attempt++) packet = await send('udp')
-  const isTruncated = packet !== undefined && packet.length >= 4 && (packet.readUInt16BE(2) & TRUNCATED) !== 0
-  return isTruncated ? await send('tcp') : packet
+  return packet && isTooLarge(packet) ? await send('tcp') : packet
+}
+
+function isTooLarge(packet: Buffer): boolean {
+  return packet.length > MAX_UDP_OCTETS || (packet.length >= 4 && (packet.readUInt16BE(2) & TRUNCATED) !== 0)
 }
 
 /** Without recursion. The id is 0: the transport writes a random one. */

@@ -159,6 +159,7 @@ async function queryNameServers(
     timeoutMs,
     attempts: Math.max(1, attempts),
     group: resolution.group,
+    beforeTcp: (signal) => resolution.checkBudget?.takePlace(signal) ?? Promise.resolve(),
     signal: resolution.signal,
   })
   spend(Math.max(0, evidence.length - 1))
