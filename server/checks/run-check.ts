@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts'
 import type { Claim, Lease } from '../database/lease-queue.ts'
 import type { DnsClient } from '../dns/client.ts'
 import type { ServerValidator } from '../dns/dnssec/server-validator.ts'
-import { newCheckWork } from '../dns/dnssec/signatures.ts'
+import { CHECK_STEPS, ValidationWork } from '../dns/dnssec/validation-work.ts'
 import type { DnssecValidator, ValidationCall, Validity } from '../dns/dnssec-validator.ts'
 import type { NetworkCheck } from '../dns/network-check.ts'
 import { isUsable, type Outcome, type Question, type Reply } from '../dns/outcome.ts'
@@ -262,7 +262,7 @@ async function confirm(
   signal: AbortSignal,
 ): Promise<Decision | { kind: 'unchanged' }> {
   const { clock, dns, authoritativeClient, networkCheck, budget } = deps
-  const call = { signal, work: newCheckWork(), group: deps.group, budget }
+  const call = { signal, work: new ValidationWork(CHECK_STEPS), group: deps.group, budget }
   const answers = new KeptAnswers(budget)
   const capabilities = {
     resolvers: dns.servers,

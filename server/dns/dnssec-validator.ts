@@ -1,4 +1,4 @@
-import type { Work } from './dnssec/dnssec-verdict.ts'
+import type { ValidationWork } from './dnssec/validation-work.ts'
 import type { ExtendedError, Question } from './outcome.ts'
 import type { QueryBudget } from './resolver/query-budget.ts'
 import type { ZoneView } from './resolver/zone-view.ts'
@@ -24,7 +24,7 @@ export type DnssecValidator = {
 /** `work`, `budget`: of the check, shared by its validations. `group`: of the organization, whose queries take turns with those of others. */
 export type ValidationCall = {
   signal: AbortSignal
-  work?: Work | undefined
+  work?: ValidationWork | undefined
   budget?: QueryBudget | undefined
   group?: string | undefined
 }

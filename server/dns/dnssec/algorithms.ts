@@ -6,6 +6,8 @@ type Algorithm = {
   /** Throws or returns undefined if the octets are not a public key of the algorithm. */
   key(publicKey: Buffer): KeyObject | undefined
   digest: string | null
+  /** What a verification costs: see `ValidationWork`. */
+  steps(publicKey: Buffer): number
   /** In octets; undefined if it depends on the key. */
   signatureLength?: number
 }
@@ -15,14 +17,14 @@ type Algorithm = {
  * unsigned: RFC 4035 section 5.2.
  */
 const ALGORITHMS: Readonly<Record<number, Algorithm>> = {
-  5: { key: (octets) => rsaKey(octets, 512), digest: 'sha1' }, // RFC 3110
-  7: { key: (octets) => rsaKey(octets, 512), digest: 'sha1' }, // RFC 5155 section 2
-  8: { key: (octets) => rsaKey(octets, 512), digest: 'sha256' }, // RFC 5702
-  10: { key: (octets) => rsaKey(octets, 1024), digest: 'sha512' }, // RFC 5702
-  13: { key: (octets) => ecKey(octets, 'P-256', 32), digest: 'sha256', signatureLength: 64 }, // RFC 6605
-  14: { key: (octets) => ecKey(octets, 'P-384', 48), digest: 'sha384', signatureLength: 96 }, // RFC 6605
-  15: { key: (octets) => edwardsKey(octets, 'Ed25519', 32), digest: null, signatureLength: 64 }, // RFC 8080
-  16: { key: (octets) => edwardsKey(octets, 'Ed448', 57), digest: null, signatureLength: 114 }, // RFC 8080
+  5: { key: (octets) => rsaKey(octets, 512), digest: 'sha1', steps: rsaSteps }, // RFC 3110
+  7: { key: (octets) => rsaKey(octets, 512), digest: 'sha1', steps: rsaSteps }, // RFC 5155 section 2
+  8: { key: (octets) => rsaKey(octets, 512), digest: 'sha256', steps: rsaSteps }, // RFC 5702
+  10: { key: (octets) => rsaKey(octets, 1024), digest: 'sha512', steps: rsaSteps }, // RFC 5702
+  13: { key: (octets) => ecKey(octets, 'P-256', 32), digest: 'sha256', signatureLength: 64, steps: () => 50 }, // RFC 6605
+  14: { key: (octets) => ecKey(octets, 'P-384', 48), digest: 'sha384', signatureLength: 96, steps: () => 200 }, // RFC 6605
+  15: { key: (octets) => edwardsKey(octets, 'Ed25519', 32), digest: null, signatureLength: 64, steps: () => 35 }, // RFC 8080
+  16: { key: (octets) => edwardsKey(octets, 'Ed448', 57), digest: null, signatureLength: 114, steps: () => 65 }, // RFC 8080
 }
 
 /** RFC 4034 section 5.1.4, RFC 4509, RFC 6605. */
@@ -59,6 +61,18 @@ export function isSignatureValid({ algorithm, publicKey }: Dnskey, data: Buffer,
   }
 }
 
+/** What a verification with the key costs: see `ValidationWork`. As measured, besides hashing the data. */
+export const verificationSteps = ({ algorithm, publicKey }: Dnskey): number =>
+  ALGORITHMS[algorithm]?.steps(publicKey) ?? 0
+
+/** It grows with the square of the modulus, and with the length of the exponent. */
+function rsaSteps(octets: Buffer): number {
+  const isUsual = octets[0]! > 0 && octets[0]! <= USUAL_EXPONENT
+  return Math.ceil(6 * (octets.length / 128) ** 2 * (isUsual ? 1 : 4))
+}
+
+/** In octets: 3 and 65537. */
+const USUAL_EXPONENT = 3
 const MAX_MODULUS = 4096
 /** In octets. Larger exponents make a verification slow: CVE-2023-50387 is not the only way to waste time. */
 const MAX_EXPONENT = 8

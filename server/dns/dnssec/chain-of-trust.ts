@@ -8,9 +8,11 @@ import { parseServerAddress } from '../server-address.ts'
 import { createSingleFlight } from '../single-flight.ts'
 import { WeightedCache } from '../weighted-cache.ts'
 import { type Ds, parseDs, parseDsText } from './dnssec-records.ts'
+import type { DnssecVerdict } from './dnssec-verdict.ts'
 import { isBelow } from './name-order.ts'
 import { QUERY_TIMEOUT_MS, querySigned } from './signed-query.ts'
-import { type SignedQuestion, validateResponse } from './validate.ts'
+import { type SignedQuestion, type ValidationInput, validateResponse } from './validate.ts'
+import { createValidationTurns } from './validation-turns.ts'
 import { decodeSignedMessage, TYPE } from './wire-records.ts'
 
 /**
@@ -25,6 +27,8 @@ export type Trust =
 
 /** How a validator comes from its trust anchors to the DS records of a zone. */
 export type ChainOfTrust = {
+  /** Within the work of the check, in the turn of its organization. */
+  validate(input: Omit<ValidationInput, 'work'>, call: ValidationCall): Promise<DnssecVerdict>
   /** Otherwise the DS records of each zone are taken as given. */
   hasTrustAnchors: boolean
   /** `number`: begins with the n-th server of the parent zone. `isFresh`: nothing of the zones above is used from before. */
@@ -63,8 +67,11 @@ export function createChainOfTrust({
   timeoutMs = QUERY_TIMEOUT_MS,
   anchors,
 }: Given & { anchors: readonly Ds[] }): ChainOfTrust {
+  const turns = createValidationTurns(clock)
+  const validate: ChainOfTrust['validate'] = (input, call) =>
+    turns.run(call, (work) => validateResponse({ ...input, work }))
   if (anchors.length === 0)
-    return { hasTrustAnchors: false, find: shared(trustDsAsGiven({ authoritativeClient, clock })) }
+    return { validate, hasTrustAnchors: false, find: shared(trustDsAsGiven({ authoritativeClient, clock })) }
   const ask = (zone: string, server: ServerAddress, question: SignedQuestion, call: ValidationCall) => {
     const { signal, group, budget } = call
     return querySigned(sender, server, question, { timeoutMs, signal, group, budget, zone })
@@ -118,8 +125,8 @@ export function createChainOfTrust({
     ])
     if (!keyResponse || !response) return NO_ANSWER_ABOVE
     const question = { name: zone, type: TYPE.DS }
-    const input = { zone: parent, ds, keyResponse, response, question, now: clock.now(), work: call.work }
-    const verdict = validateResponse(input)
+    const input = { zone: parent, ds, keyResponse, response, question, now: clock.now() }
+    const verdict = await validate(input, call)
     switch (verdict.kind) {
       case 'secure': {
         const found = dsIn(response, zone)
@@ -142,6 +149,7 @@ export function createChainOfTrust({
   }
 
   return {
+    validate,
     hasTrustAnchors: true,
     find: shared((zone, number, isFresh, call) =>
       find(zone, number, isFresh ? { zone: 0, above: SHARED_MS } : { zone: SHARED_MS, above: ABOVE_MS }, 0, call),

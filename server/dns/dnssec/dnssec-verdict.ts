@@ -17,9 +17,3 @@ export type NotSecure = Exclude<DnssecVerdict, Secure>
 export const bogus = (cause: DnssecCause): NotSecure => ({ kind: 'bogus', cause })
 export const unsigned = (reason: UnsignedReason): NotSecure => ({ kind: 'unsigned', reason })
 export const unknown = (reason: UnknownReason): NotSecure => ({ kind: 'unknown', reason })
-
-/**
- * What one verdict may still cost. A response can hold thousands of signatures and keys with one key tag (CVE-2023-50387), and NSEC3
- * records with many iterations (CVE-2023-50868).
- */
-export type Work = { signatures: number; hashes: number }

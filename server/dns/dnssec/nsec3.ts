@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { isSubdomain, nameToWire } from '../names.ts'
 import type { Nsec3 } from './dnssec-records.ts'
-import type { Work } from './dnssec-verdict.ts'
 import { labelsOf, lastLabels, wildcardOf } from './name-order.ts'
+import type { ValidationWork } from './validation-work.ts'
 import { isCut, lacksType, TYPE } from './wire-records.ts'
 
 /** `opt_out`: an unsigned delegation may exist, so validators take the answer for unsigned. RFC 5155 section 9.2. */
@@ -23,10 +23,9 @@ type Hashed = Nsec3 & { ownerHash: Buffer }
 export class Nsec3Chain {
   readonly #records: Hashed[]
   readonly #zone: string
-  readonly #work: Work
-  readonly #hashes = new Map<string, Buffer>()
+  readonly #work: ValidationWork
 
-  constructor(records: readonly Nsec3[], zone: string, work: Work) {
+  constructor(records: readonly Nsec3[], zone: string, work: ValidationWork) {
     this.#zone = zone
     this.#work = work
     const known = records.filter(({ algorithm, flags }) => algorithm === SHA_1 && (flags & ~OPT_OUT) === 0)
@@ -75,7 +74,7 @@ export class Nsec3Chain {
 
   #withinWork(prove: () => Nsec3Proof): Nsec3Proof {
     const proof = prove()
-    return this.#work.hashes < 0 ? 'too_much_work' : proof
+    return this.#work.isExhausted ? 'too_much_work' : proof
   }
 
   /** The closest ancestor that exists, and the record that covers the name one label longer. RFC 5155 section 8.3. */
@@ -104,18 +103,11 @@ export class Nsec3Chain {
 
   /** Undefined when too much work was done. */
   #hash(name: string): Buffer | undefined {
-    const known = this.#hashes.get(name)
     const first = this.#records[0]
-    if (known || !first) return known
-    const cost = first.iterations + 1
-    if (this.#work.hashes < cost) {
-      this.#work.hashes = -1
-      return undefined
-    }
-    this.#work.hashes -= cost
-    const digest = nsec3Hash(name, first.salt, first.iterations)
-    this.#hashes.set(name, digest)
-    return digest
+    if (!first) return undefined
+    const { iterations, salt } = first
+    const key = `${iterations} ${salt.toString('base64')} ${name}`
+    return this.#work.hash(key, iterations + 1, () => nsec3Hash(name, salt, iterations))
   }
 }
 

@@ -12,8 +12,9 @@ import { nameToWire } from '../names.ts'
 import { matchesDs } from './algorithms.ts'
 import { type Dnskey, parseDnskey, parseDsText } from './dnssec-records.ts'
 import { nsec3Hash } from './nsec3.ts'
-import { newWork, serialToInstant, toRrsets, verifyRrset } from './signatures.ts'
+import { serialToInstant, toRrsets, verifyRrset } from './signatures.ts'
 import { validateResponse } from './validate.ts'
+import { RESPONSE_STEPS, ValidationWork } from './validation-work.ts'
 import { decodeSignedMessage, TYPE } from './wire-records.ts'
 
 const fixture = (name: string) => readZone(`server/testing/fixtures/dnssec/${name}-example.zone`)
@@ -268,7 +269,7 @@ describe.each(EXAMPLES)('%s', (_, validAt, ds, text) => {
     const { type } = record
     const packet = packetOf({ question: [record.name, type], answer: signedRrset(changed, record.name, type) })
     const [rrset] = toRrsets(decodeSignedMessage(packet)!.answer)
-    return verifyRrset(rrset!, { zone: key.name, keys, now, work: newWork() })
+    return verifyRrset(rrset!, { zone: key.name, keys, now, work: new ValidationWork(RESPONSE_STEPS) })
   }
 
   test('the DS record of the RFC, if it has one, matches the key', () => {
@@ -300,7 +301,12 @@ test.each([
   const records = parseZone(EXAMPLES[2][3])
   const packet = packetOf({ question: ['www.example.net', 'A'], answer: signedRrset(records, 'www.example.net', 'A') })
   const [rrset] = toRrsets(decodeSignedMessage(packet)!.answer)
-  const signing = { zone: 'example.net', keys: keysOf(records, 'example.net'), now: Date.parse(now), work: newWork() }
+  const signing = {
+    zone: 'example.net',
+    keys: keysOf(records, 'example.net'),
+    now: Date.parse(now),
+    work: new ValidationWork(RESPONSE_STEPS),
+  }
   const result = verifyRrset(rrset!, signing)
   expect(result.kind === 'bogus' ? result.cause.code : result.kind).toBe(expected)
 })

@@ -11,6 +11,7 @@ import type { SendOptions } from '../packet-sender.ts'
 import { createAuthoritativeClient } from '../resolver/authoritative-client.ts'
 import { createChainOfTrust } from './chain-of-trust.ts'
 import { createServerValidator } from './server-validator.ts'
+import { ValidationWork } from './validation-work.ts'
 
 const ZONE = 'example.com'
 const www = { name: 'www.example.com', type: 'A' } as const
@@ -25,6 +26,9 @@ const EXPIRED: Response = {
     signer.signRrset('www.example.com. 300 IN A 192.0.2.1', { from: '20200101000000', until: '20210101000000' }),
   ),
 }
+
+/** Steps of a verification, and of one that is known already, with those for the data. */
+const [ED25519, ALIKE] = [35, 2]
 
 const OTHER_DS = `1 15 2 ${'00'.repeat(32)}`
 
@@ -114,13 +118,17 @@ test('the validations of a check share its bound of work, and wait in the turn o
     return wire
   })
   for (const server of servers) serveSigned(server, [KEYS, { ...WWW, answer: [RECORDS[0]!.wire, ...forged] }])
-  const work = { signatures: 60, hashes: 0 }
+  const work = new ValidationWork(1_000)
   const call = { work, group: 'org_a' }
   // One signature of the keys and twelve of the answer, twice with the DS records of each of two servers of the parent zone.
   expect(await validate(0, call)).toMatchObject({ kind: 'bogus', cause: { code: 'invalid_signature' } })
-  expect(work.signatures).toBe(60 - 2 * 2 * 13)
-  expect(await validate(1, call)).toMatchObject({ kind: 'unknown', reason: 'too_much_work' })
-  expect(work.signatures).toBe(0)
+  expect(1_000 - work.left).toBe(13 * (ED25519 + 1) + 3 * 13 * ALIKE)
+  // The other server gives the same.
+  expect(await validate(1, call)).toMatchObject({ kind: 'bogus', cause: { code: 'invalid_signature' } })
+  expect(1_000 - work.left).toBe(13 * (ED25519 + 1) + 7 * 13 * ALIKE)
+  for (const wire of forged) wire.writeUInt16BE(wire.readUInt16BE(wire.length - 4) + 1, wire.length - 4)
+  expect(await validate(0, call)).toMatchObject({ kind: 'unknown', reason: 'too_much_work' })
+  expect(work.left).toBe(0)
   expect(new Set(groups)).toEqual(new Set(['org_a']))
 })
 

@@ -8,7 +8,7 @@ import { OverloadError } from '../semaphore.ts'
 import type { ChainOfTrust, Trust } from './chain-of-trust.ts'
 import { type DnssecVerdict, unknown } from './dnssec-verdict.ts'
 import { QUERY_TIMEOUT_MS, querySigned } from './signed-query.ts'
-import { type SignedQuestion, type ValidationInput, validateResponse } from './validate.ts'
+import type { SignedQuestion, ValidationInput } from './validate.ts'
 import { decodeSignedMessage, TYPE } from './wire-records.ts'
 
 /**
@@ -59,8 +59,8 @@ export function createServerValidator({
       responses ??= Promise.all([askServer(zone, TYPE.DNSKEY), askServer(signed.name, signed.type)])
       const [keyResponse, response] = await responses
       if (!keyResponse || !response) return unknown('no_answer')
-      const input = { zone, keyResponse, response, question: signed, now: clock.now(), work: call.work }
-      const verdict = validateResponse({ ...input, ds: trust.ds })
+      const input = { zone, keyResponse, response, question: signed, now: clock.now() }
+      const verdict = await chainOfTrust.validate({ ...input, ds: trust.ds }, call)
       if (!mayBeOfOtherZone(verdict)) return verdict
       isOther ??= isOfOtherZone(askServer, input)
       return (await isOther) ? unknown('other_zone') : verdict

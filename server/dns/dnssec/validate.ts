@@ -2,9 +2,10 @@ import { isSubdomain, wireLength } from '../names.ts'
 import { matchesDs, usableDs } from './algorithms.ts'
 import { type Denial, verifyDenial } from './denial.ts'
 import { type Ds, isZoneKey, parseDnskey, parseTarget } from './dnssec-records.ts'
-import { bogus, type DnssecVerdict, type NotSecure, unknown, unsigned, type Work } from './dnssec-verdict.ts'
+import { bogus, type DnssecVerdict, type NotSecure, unknown, unsigned } from './dnssec-verdict.ts'
 import { isBelow, labelsOf } from './name-order.ts'
-import { isOfZoneBelow, newWork, type SignedRrset, type SigningZone, toRrsets, verifyRrset } from './signatures.ts'
+import { isOfZoneBelow, type SignedRrset, type SigningZone, toRrsets, verifyRrset } from './signatures.ts'
+import { RESPONSE_STEPS, ValidationWork } from './validation-work.ts'
 import { decodeSignedMessage, FLAG_AA, type SignedMessage, TYPE } from './wire-records.ts'
 
 /** `type`: the code. */
@@ -22,7 +23,7 @@ export type ValidationInput = {
   response: Buffer
   question: SignedQuestion
   now: number
-  work?: Work | undefined
+  work?: ValidationWork | undefined
 }
 
 const MAX_CHAIN = 16
@@ -31,23 +32,14 @@ const MAX_DS = 24
 const MAX_KEYS = 64
 
 /** What a validator makes of the response, without asking anybody else. Never throws, whatever the packets contain. RFC 4035 section 5. */
-export function validateResponse({ work: shared, ...input }: ValidationInput): DnssecVerdict {
-  const limit = newWork()
-  if (!shared) return validateWithin(input, limit)
-  const work: Work = {
-    signatures: Math.min(limit.signatures, shared.signatures),
-    hashes: Math.min(limit.hashes, shared.hashes),
-  }
-  const given = { ...work }
-  const verdict = validateWithin(input, work)
-  shared.signatures -= given.signatures - Math.max(0, work.signatures)
-  shared.hashes -= given.hashes - Math.max(0, work.hashes)
-  return verdict
+export function validateResponse({ work, ...input }: ValidationInput): DnssecVerdict {
+  const shared = work ?? new ValidationWork(RESPONSE_STEPS)
+  return shared.within(RESPONSE_STEPS, (part) => validateWithin(input, part))
 }
 
 function validateWithin(
   { zone, ds, keyResponse, response, question, now }: Omit<ValidationInput, 'work'>,
-  work: Work,
+  work: ValidationWork,
 ): DnssecVerdict {
   const trust = validateKeys({ zone, ds, keyResponse, now }, work)
   if (trust.kind !== 'secure') return trust
@@ -65,7 +57,7 @@ type TrustedKeys = { kind: 'secure'; expiresAt: number; signing: SigningZone }
 /** The keys of the zone, if one that a DS record matches signed them all. RFC 4035 section 5.2. */
 export function validateKeys(
   { zone, ds, keyResponse, now }: Pick<ValidationInput, 'zone' | 'ds' | 'keyResponse' | 'now'>,
-  work: Work = newWork(),
+  work = new ValidationWork(RESPONSE_STEPS),
 ): TrustedKeys | NotSecure {
   if (ds.length === 0) return unsigned('no_ds')
   const usable = usableDs(ds).slice(0, MAX_DS)
