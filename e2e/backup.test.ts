@@ -218,7 +218,7 @@ test('a refused backup or restore says why and changes nothing', async () => {
   await server.kill()
   const other = { DATA_DIR: join(folder, 'other') }
   expect(await refusal(['restore', join(folder, 'none')], other)).toContain('There is no file')
-  expect(await refusal(['restore', folder], other)).toContain('is a folder')
+  expect(await refusal(['restore', folder], other)).toContain('is not a file')
   await writeFile(join(folder, 'damaged.db'), 'SQLite format 3\0 and nothing else')
   const damaged = { DATABASE_URL: `sqlite:${join(folder, 'damaged.db')}` }
   const refused = await refusal(['backup', join(folder, 'y')], damaged)

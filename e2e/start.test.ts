@@ -43,7 +43,9 @@ test('a file that is not SQLite is reported in one sentence', async () => {
   const file = join(await givenFolder(), 'notes.txt')
   await writeFile(file, 'milk, bread, and more text than the header of a database has octets; '.repeat(20))
   const said = await refused({ DATA_DIR: await givenFolder(), DATABASE_URL: `sqlite:${file}` })
-  expect(said).toMatch(/^sqlite:\S+ cannot be used: file is not a database\. Check DATABASE_URL .+\.\n$/)
+  expect(said).toMatch(
+    /^sqlite:\S+ cannot be used: file is not a database\. Stop the server, .+ restore the last good backup: .+\.\n$/,
+  )
 })
 
 test('all invalid settings are reported together, one line each', async () => {

@@ -3,6 +3,7 @@ import { constants } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { CliError } from '../cli-error.ts'
+import { isDamaged } from '../database/unavailable.ts'
 import {
   countRows,
   findDamage,
@@ -163,9 +164,6 @@ export function isDiskFull(error: unknown): boolean {
   return code === 'ENOSPC' || code === 'EDQUOT' || errcode === SQLITE_FULL
 }
 
-/** SQLITE_CORRUPT, SQLITE_NOTADB. */
-const DAMAGED = new Set([11, 26])
-const isDamaged = (error: unknown) => DAMAGED.has(Number((error as { errcode?: unknown }).errcode ?? 0) & 0xff)
 const damagedError = (source: string, damage: string) =>
   new CliError(
     `${source} is damaged (${damage}), and so is every copy of it. Keep the older backups, and restore the last good one.`,

@@ -29,7 +29,7 @@ export async function restore({ archive, target, now, accept }: RestoreOptions):
   refuseDatabase(target, now)
   if (!existsSync(archive)) throw new CliError(`There is no file ${archive}. Use a file that zonewatch backup created.`)
   if (!statSync(archive).isFile()) {
-    throw new CliError(`${archive} is a folder. Use a file that zonewatch backup created.`)
+    throw new CliError(`${archive} is not a file. Use one that zonewatch backup created.`)
   }
   const bytes = await verifyArchive(archive)
   const folder = dirname(target)

@@ -9,6 +9,7 @@ import type { Config } from '../config/config.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { INCOMPLETE_COPY, listMigrations, migrate, OtherVersion } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
+import { isDamaged, RESTORE_GOOD_BACKUP } from '../database/unavailable.ts'
 import { createKeyring, type Keyring } from '../keyring.ts'
 import { adoptKey } from '../secrets/current-key.ts'
 import { prepareDataFolder } from './data-folder.ts'
@@ -29,10 +30,8 @@ export async function prepareDatabase(db: Database, config: Config, secret: Secr
     await db.destroy().catch(() => {})
     if (error instanceof CliError) throw error
     if (error instanceof OtherVersion) throw new CliError(error.message)
-    throw new CliError(
-      `${where} cannot be used: ${errorMessage(error)}. Check DATABASE_URL and whether the database is running.`,
-      { cause: error },
-    )
+    const remedy = isDamaged(error) ? RESTORE_GOOD_BACKUP : 'Check DATABASE_URL and whether the database is running.'
+    throw new CliError(`${where} cannot be used: ${errorMessage(error)}. ${remedy}`, { cause: error })
   }
 }
 

@@ -59,6 +59,17 @@ export function isNotWritable(error: unknown): boolean {
   return code === '25006' || code === '53100' || errcode === SQLITE_FULL
 }
 
+/** Whether the file is damaged, or is no database: SQLITE_CORRUPT, SQLITE_NOTADB. */
+export function isDamaged(error: unknown): boolean {
+  return DAMAGED.has(Number((error as { errcode?: unknown } | null)?.errcode ?? 0) & 0xff)
+}
+
+const DAMAGED = new Set([11, 26])
+
+/** What to do then. */
+export const RESTORE_GOOD_BACKUP =
+  'Stop the server, move the file and those beside it away, and restore the last good backup: zonewatch restore FILE.'
+
 /** For what a read writes on the way: without it, the database can still be read. */
 export function ignoreNotWritable(error: unknown): undefined {
   if (!isNotWritable(error)) throw error

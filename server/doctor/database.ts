@@ -10,6 +10,7 @@ import { type Database, engineOf } from '../database/database.ts'
 import { findUnknownMigration, isNeighbour, listMigrations } from '../database/migrate.ts'
 import { describeIncomplete } from '../database/migrations/0001-adopt.ts'
 import { openDatabase } from '../database/open.ts'
+import { isDamaged, RESTORE_GOOD_BACKUP } from '../database/unavailable.ts'
 import { DAY_MS } from '../times.ts'
 import { type Finding, failure, ok, runCheck, warning } from './finding.ts'
 
@@ -27,7 +28,9 @@ export async function checkDatabase({ db, config, clock }: DatabaseDeps): Promis
     const remedy =
       (version as { code?: string }).code === TOO_MANY_CONNECTIONS
         ? 'Raise max_connections and restart PostgreSQL, put PgBouncer in front of it, or lower WORKERS.'
-        : 'Check DATABASE_URL, that the database runs, and that this user may reach it.'
+        : isDamaged(version)
+          ? RESTORE_GOOD_BACKUP
+          : 'Check DATABASE_URL, that the database runs, and that this user may reach it.'
     return [failure('database', version.message || version.name, remedy)]
   }
   const found = [engine === 'sqlite' ? ok('database', `SQLite ${version.text}`) : postgresFinding(version)]
@@ -247,7 +250,8 @@ function backupFinding(
   const made =
     last?.made && `${last.made.path}, ${formatBytes(last.made.bytes)}, ${durationText(now - last.made.at)} ago`
   if (last?.error) {
-    return failure(check, `the last one failed: ${last.error} Before that: ${made ?? 'none'}`, remedies.failed)
+    const remedy = everyMs === undefined ? 'Fix the cause, and make a backup again.' : remedies.failed
+    return failure(check, `the last one failed: ${last.error} Before that: ${made ?? 'none'}`, remedy)
   }
   if (everyMs === undefined) {
     const detail = made ? `none is scheduled; the last: ${made}` : 'none was ever made'

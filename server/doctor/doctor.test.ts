@@ -22,7 +22,7 @@ import { startDnsServer } from '../testing/dns-server.ts'
 import { startReceiver } from '../testing/receiver.ts'
 import { startMailServer } from '../testing/smtp.ts'
 import { checkDatabase } from './database.ts'
-import { checkFiles, checkSettings } from './files.ts'
+import { checkFiles, checkSettings, unwritableFinding } from './files.ts'
 import { type Finding, runCheck } from './finding.ts'
 import { checkCanaries, checkEgress, checkSmtp } from './outbound.ts'
 import { checkRoots, checkUpstream } from './upstreams.ts'
@@ -306,7 +306,10 @@ test('the last backup: none, none scheduled, failed, too old, good', async () =>
   expect(await line()).toMatch(/^ok: \/backups\/one, 2\.0 KiB, 1 h ago/)
   expect(await line({})).toMatch(/^warning: none is scheduled; the last: \/backups\/one/)
   await recordFailedBackup(db, 'The disk is full.', Date.now())
-  expect(await line()).toMatch(/^failure: the last one failed: The disk is full\. Before that: \/backups\/one/)
+  expect(await line()).toMatch(
+    /^failure: the last one failed: The disk is full\. Before that: \/backups\/one.* Zonewatch retries every 10 minutes\.$/,
+  )
+  expect(await line({})).toMatch(/^failure: .* Fix the cause, and make a backup again\.$/)
 })
 
 test('a damaged SQLite file is a failure', async () => {
@@ -327,6 +330,31 @@ test('a damaged SQLite file is a failure', async () => {
   expect(engineOf(db)).toBe('sqlite')
   const findings = await checkDatabase({ db, config: readConfig({ DATABASE_URL: url }), clock: systemClock })
   expect(lineOf(findings, 'integrity')).toMatch(/^failure: /)
+})
+
+test('a file that is no database is a failure that says to restore a backup', async () => {
+  const { url, drop } = await migratedDatabaseUrl('sqlite')
+  onTestFinished(drop)
+  writeFileSync(sqlitePathOf(url)!, 'x'.repeat(100))
+  const db = openDatabase(url)
+  onTestFinished(() => db.destroy())
+  const findings = await checkDatabase({ db, config: readConfig({ DATABASE_URL: url }), clock: systemClock })
+  expect(lineOf(findings, 'database')).toMatch(
+    /^failure: file is not a database\. Stop the server, .* restore the last good/,
+  )
+})
+
+test('a data folder that cannot be written is a failure', async () => {
+  const refused = (code: string) => () => {
+    throw Object.assign(new Error(code), { code })
+  }
+  expect(lineOf(unwritableFinding('/data', refused('EROFS')), 'DATA_DIR')).toMatch(
+    /^failure: \/data cannot be written \(EROFS\)\. .* mount the disk/,
+  )
+  expect(lineOf(unwritableFinding('/data', refused('EACCES')), 'DATA_DIR')).toMatch(/ as the user of the server/)
+  const folder = await mkdtemp(join(tmpdir(), 'zonewatch-test-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  expect(unwritableFinding(folder)).toEqual([])
 })
 
 test('what others can read is a failure with the command that mends it', async () => {

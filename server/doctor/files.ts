@@ -64,13 +64,14 @@ export function checkFiles({
       ),
     ]
   }
+  const unwritable = unwritableFinding(dataDir)
   const sqliteFiles = file === undefined ? [] : ['', '-wal', '-shm'].map((suffix) => `${file}${suffix}`)
   const backups = backupDir === null ? [] : backupsIn(backupDir)
   const dataFiles = [join(dataDir, 'secret'), ...sqliteFiles]
   const readable = [...dataFiles, ...backups].filter((path) => ((modeOf(path) ?? 0) & 0o077) !== 0)
   // The group may read these: containers mount secrets with the group of the process.
   const readableSecrets = secretFiles.filter((path) => ((modeOf(path) ?? 0) & 0o007) !== 0)
-  const found: Finding[] = [...ownerFindings(ownerOf(dataDir), dataFiles)]
+  const found: Finding[] = [...unwritable, ...ownerFindings(ownerOf(dataDir), dataFiles)]
   if (readableSecrets.length > 0) {
     const what = `every user can read ${readableSecrets.join(', ')}`
     found.push(warning('secret files', what, `chmod 600 ${readableSecrets.join(' ')}`))
@@ -87,6 +88,21 @@ export function checkFiles({
     found.push(freeDiskFinding('free disk for backups', backupDir, { free: freeBytesOf(backupDir), size }))
   }
   return found
+}
+
+/** On a disk that became read-only, the server neither starts nor records a check. */
+export function unwritableFinding(folder: string, access: typeof accessSync = accessSync): Finding[] {
+  try {
+    access(folder, constants.W_OK | constants.X_OK)
+    return []
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const remedy =
+      code === 'EACCES'
+        ? 'Run this as the user of the server, and with its settings.'
+        : 'Find out why in the log of the system, and mount the disk so that it can be written.'
+    return [failure('DATA_DIR', `${folder} cannot be written (${code})`, remedy)]
+  }
 }
 
 /** A backup, a migration and SQLite's write-ahead log can each take as much space as the database. */
