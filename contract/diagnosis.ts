@@ -95,12 +95,41 @@ export const DiagnosisPath = StrictObject(
 )
 export type DiagnosisPath = Static<typeof DiagnosisPath>
 
+/** What the servers above a zone say about it. */
+export const Delegation = StrictObject(
+  {
+    zone: Type.String({ description: 'The zone that the name is in.', examples: ['example.com'] }),
+    parent: Type.String({ description: 'The zone that delegates it; the root is an empty string.', examples: ['com'] }),
+    parents: Type.Array(
+      StrictObject({
+        servers: Type.Array(Type.String(), { description: 'The servers of the parent zone that say the same.' }),
+        name_servers: Nullable(
+          Type.Array(Type.String(), {
+            description: 'The name servers that they delegate to; null if they deny the zone.',
+          }),
+        ),
+      }),
+      { description: 'What most of them say comes first.' },
+    ),
+    own_name_servers: Nullable(
+      Type.Array(Type.String(), { description: 'The NS records of the zone itself; null if they are not known.' }),
+    ),
+    truncated: Type.Optional(Type.Literal(true, { description: 'Some names are left out.' })),
+  },
+  {
+    title: 'Delegation',
+    description: 'Who answers for the zone, as each server of its parent zone and the zone itself say it.',
+  },
+)
+export type Delegation = Static<typeof Delegation>
+
 const confirmation = {
   decided: Type.String({ description: 'How the verdict was reached: the texts of `confirmation`.' }),
   confirmation: Type.Array(ConfirmationReasonAnswer, {
     description: 'The same as codes: how the verdict was reached and, if the resolvers decided, why.',
   }),
   at: Type.Optional(Instant('When the verdict was reached. Diagnoses of older versions have none.')),
+  delegation: Type.Optional(Delegation),
   paths: Type.Array(DiagnosisPath, { description: 'The exchanges that led to the verdict, in order.' }),
 }
 

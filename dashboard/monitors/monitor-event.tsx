@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
-import { plural } from '#contract/wording.ts'
+import { plural, recordName } from '#contract/wording.ts'
 import { StateChange, ValueDiff } from '../events/event-change.tsx'
 import { ValueText } from '../events/value-text.tsx'
 import { CopyButton } from '../ui/copy.tsx'
@@ -12,6 +12,7 @@ import { Time } from '../ui/time.tsx'
 import { EvidenceDate } from './monitor-evidence-date.tsx'
 import { type EventDetails, eventQuery } from './monitor-queries.ts'
 
+const DelegationPicture = lazy(async () => ({ default: (await import('./monitor-delegation.tsx')).DelegationPicture }))
 const Evidence = lazy(async () => ({ default: (await import('./monitor-evidence.tsx')).Evidence }))
 
 /** The event of the URL parameter `event`, with its evidence. */
@@ -79,6 +80,21 @@ function Details({ event }: { event: EventDetails }) {
           <Code className="text-xs">{event.id}</Code>
         </Fact>
       </Facts>
+      {diagnosis?.delegation && (
+        <div>
+          <h3 className="text-sm font-semibold">Delegation</h3>
+          <div className="mt-2 rounded-md border border-line">
+            <Suspense fallback={<Skeleton lines={4} className="p-4" />}>
+              <DelegationPicture
+                evidence={diagnosis}
+                name={recordName(domain)}
+                isValid={event.new_state === 'VALID'}
+                warnings={diagnosis.warnings}
+              />
+            </Suspense>
+          </div>
+        </div>
+      )}
       <div>
         <h3 className="text-sm font-semibold">Evidence</h3>
         {diagnosis && (

@@ -19,6 +19,7 @@ import { MonitorVerdict } from './monitor-verdict.tsx'
 import { MonitorWait } from './monitor-wait.tsx'
 
 const Evidence = lazy(async () => ({ default: (await import('./monitor-evidence.tsx')).Evidence }))
+const DelegationPicture = lazy(async () => ({ default: (await import('./monitor-delegation.tsx')).DelegationPicture }))
 const LabelsSection = lazy(async () => ({ default: (await import('../labels/labels-section.tsx')).LabelsSection }))
 const MaintenanceNote = lazy(async () => ({ default: (await import('./monitor-planned-change.tsx')).MaintenanceNote }))
 const MonitorPlanned = lazy(async () => ({ default: (await import('./monitor-planned-change.tsx')).MonitorPlanned }))
@@ -58,6 +59,7 @@ export function MonitorPage() {
           <MonitorPlanned monitor={monitor} />
         </Suspense>
         <MonitorRecords monitor={monitor} difference={difference} />
+        <MonitorDelegation monitor={monitor} />
         <MonitorTimeline monitor={monitor} />
         <Suspense>
           <LabelsSection labels={monitor} path={monitorPath(id)} linksTags onSaved={refresh} />
@@ -101,6 +103,33 @@ export function MonitorPage() {
       </div>
       <MonitorEvent monitor={id} />
     </Page>
+  )
+}
+
+/** By the latest evidence that has the delegation. */
+function MonitorDelegation({ monitor }: { monitor: MonitorDetails }) {
+  const { diagnosis, state } = monitor
+  const evidence = [diagnosis?.latest, diagnosis].find((each) => each?.delegation)
+  if (!diagnosis || !evidence) return null
+  return (
+    <Section
+      title="Delegation"
+      hint={
+        <>
+          Who answers for the name, and what. <EvidenceDate at={evidence.at} />
+        </>
+      }
+      isFlush
+    >
+      <Suspense fallback={<Skeleton lines={6} className="p-4" />}>
+        <DelegationPicture
+          evidence={evidence}
+          name={recordName(monitor)}
+          isValid={state === 'UNSET' || diagnosis.pending ? undefined : state === 'VALID'}
+          warnings={diagnosis.warnings}
+        />
+      </Suspense>
+    </Section>
   )
 }
 

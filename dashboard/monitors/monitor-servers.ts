@@ -52,13 +52,13 @@ function isSilent({ exchanges }: QueriedServer): boolean {
 
 const FAILING: ReadonlySet<DnsOutcome['kind']> = new Set(['timeout', 'unreachable', 'failure', 'lame', 'malformed'])
 
-/** Answers and denials. A referral is one if it has a CNAME record: the server is not responsible for the target. */
-function isAnswered({ outcome }: DiagnosisPath): boolean {
+/** Whether it brought an answer or a denial. A referral is one if it has a CNAME record: the server is not responsible for the target. */
+export function isAnswered({ outcome }: DiagnosisPath): boolean {
   if (outcome === null || FAILING.has(outcome.kind)) return false
   return outcome.kind !== 'referral' || outcome.chain.length > 0
 }
 
-const hasRecords = ({ outcome }: DiagnosisPath): boolean => outcome?.kind === 'answer'
+export const hasRecords = ({ outcome }: DiagnosisPath): boolean => outcome?.kind === 'answer'
 
 function differentAnswers(answers: readonly DiagnosisPath[]): DiagnosisPath[] {
   return answers.filter((one, index) => !answers.slice(0, index).some((other) => agree(one, other)))
@@ -75,7 +75,7 @@ function mostCommon(answers: readonly DiagnosisPath[]): DiagnosisPath | undefine
 }
 
 /** RRsets are sets, and TTLs run down. A server that knows only the beginning of a CNAME chain agrees with one that followed it. */
-function agree({ outcome: one }: DiagnosisPath, { outcome: other }: DiagnosisPath): boolean {
+export function agree({ outcome: one }: DiagnosisPath, { outcome: other }: DiagnosisPath): boolean {
   if (!one || !other) return false
   const [chain, otherChain] = [chainOf(one), chainOf(other)]
   const isStart = (start: string[], whole: string[]) => start.every((target, index) => whole[index] === target)

@@ -16,7 +16,7 @@ import {
   type Progress,
 } from '../planned-changes/planned-change.ts'
 import { isBeforeWaitEnds } from './check-state.ts'
-import { evidenceOf, newDiagnosis, pendingDiagnosis, shortenReason, withLatest } from './evidence.ts'
+import { delegationOf, evidenceOf, newDiagnosis, pendingDiagnosis, shortenReason, withLatest } from './evidence.ts'
 import { storedFingerprint } from './fingerprint.ts'
 import type { CheckResult } from './run-check.ts'
 import { meetsValues } from './server-answers.ts'
@@ -106,7 +106,10 @@ function writeOfVerdict(result: Extract<MonitorCheckResult, { kind: 'verdict' }>
     }
   const diagnosis = JSON.stringify(
     newDiagnosis(
-      { reason: verdict.reason, confirmation, at, hasOwnView: recorded.hasOwnView, ...(warnings && { warnings }) },
+      {
+        ...{ reason: verdict.reason, confirmation, at, hasOwnView: recorded.hasOwnView },
+        ...{ delegation: delegationOf(observations), ...(warnings && { warnings }) },
+      },
       evidenceOf(observations),
     ),
   )
@@ -189,7 +192,8 @@ function pendingOf(result: Extract<MonitorCheckResult, { kind: 'inconclusive' }>
   if (!row) return {}
   if (row.diagnosis !== null && readDiagnosis(row.diagnosis).verdict.code !== 'not_certain')
     return latestOf(result, { nextAt })
-  const reached = { name: row.owner || '.', confirmation, at, nextAt, ...(warnings && { warnings }) }
+  const delegation = delegationOf(observations)
+  const reached = { name: row.owner || '.', confirmation, at, nextAt, delegation, ...(warnings && { warnings }) }
   return { diagnosis: JSON.stringify(pendingDiagnosis(reached, evidenceOf(observations))) }
 }
 
@@ -208,7 +212,10 @@ function latestOf(
     diagnosis: JSON.stringify(
       withLatest(
         before,
-        { confirmation, at, nextAt, hasOwnView, ...(warnings && { warnings }) },
+        {
+          ...{ confirmation, at, nextAt, hasOwnView, delegation: delegationOf(observations) },
+          ...(warnings && { warnings }),
+        },
         evidenceOf(observations),
       ),
     ),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { VerdictReason } from '#contract/reasons.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import type { Observation } from './check-state.ts'
-import { newDiagnosis, evidenceOf as pathsOf, type TimestampedExchange, withLatest } from './evidence.ts'
+import { delegationOf, newDiagnosis, evidenceOf as pathsOf, type TimestampedExchange, withLatest } from './evidence.ts'
 import type { Confirmation } from './reasons.ts'
 import { evaluate } from './verdict.ts'
 
@@ -111,4 +111,30 @@ test('the queries for name servers, on which a verdict of split horizon rests, a
     { query: { purpose: 'zone_ns', name: 'example.com' }, nsReply, ...instant },
   ]
   expect(pathsOf(observations).map(({ server }) => server)).toEqual(['192.0.2.1:53', '192.0.2.2:53', '192.0.2.3:53'])
+})
+
+test('what the servers above the zone say is in the evidence, most frequent first, and never long', () => {
+  const names = (count: number, length = 0) =>
+    Array.from({ length: count }, (_, at) => `ns${at}.${'x'.repeat(length)}.example.com`)
+  const viewOf = (view: object): Observation =>
+    ({ query: { purpose: 'delegation' }, at: AT, elapsed: 0, view: { ...VIEW, ...view } }) as unknown as Observation
+  const VIEW = { zone: 'example.com', parentZone: 'com', ownNameServers: null, isUnknown: false }
+  const parents = [
+    { server: 'a.com', nameServers: null },
+    { server: 'b.com', nameServers: names(2) },
+    { server: 'c.com', nameServers: names(2) },
+  ]
+  expect(delegationOf([viewOf({ parents })])).toEqual({
+    ...{ zone: 'example.com', parent: 'com', own_name_servers: null },
+    parents: [
+      { servers: ['b.com', 'c.com'], name_servers: names(2) },
+      { servers: ['a.com'], name_servers: null },
+    ],
+  })
+  const hostile = names(100, 200).map((server, at) => ({ server, nameServers: names(13 + at, 200) }))
+  const long = delegationOf([viewOf({ parents: hostile, ownNameServers: names(100, 200) })])
+  expect(long).toMatchObject({ truncated: true })
+  expect(JSON.stringify(long).length).toBeLessThanOrEqual(2_000)
+  expect(delegationOf([viewOf({ isUnknown: true, parents })])).toBeUndefined()
+  expect(delegationOf([])).toBeUndefined()
 })

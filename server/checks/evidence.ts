@@ -1,7 +1,8 @@
-import type { DiagnosisPath, DnsOutcome } from '#contract/diagnosis.ts'
+import type { Delegation, DiagnosisPath, DnsOutcome } from '#contract/diagnosis.ts'
 import type { ConfirmationReason, VerdictReason } from '#contract/reasons.ts'
 import type { Warning } from '#contract/warnings.ts'
 import type { Exchange, Outcome, Question } from '../dns/outcome.ts'
+import { delegationKey } from '../dns/resolver/zone-view.ts'
 import type { StoredDiagnosis } from '../monitors/diagnosis.ts'
 import { truncate } from '../text.ts'
 import type { Observation } from './check-state.ts'
@@ -35,6 +36,44 @@ export function evidenceOf(observations: readonly Observation[]): TimestampedExc
     }
   }
   return evidence
+}
+
+/** How many names of each kind are stored, and of how many different delegations. If that is too long, the next entry applies. */
+const DELEGATION_LIMITS = [
+  { names: 13, delegations: 3 },
+  { names: 4, delegations: 2 },
+  { names: 2, delegations: 1 },
+]
+const MAX_DELEGATION_CHARACTERS = 2_000
+const MAX_NAME_CHARACTERS = 100
+
+/** What the servers above the zone said in this check. Undefined if none was asked, or none answered. */
+export function delegationOf(observations: readonly Observation[]): Delegation | undefined {
+  const observation = observations.findLast((one) => 'view' in one)
+  const view = observation && 'view' in observation ? observation.view : undefined
+  if (!view || view.isUnknown || view.parents.length === 0) return undefined
+  const groups = [...Map.groupBy(view.parents, ({ nameServers }) => delegationKey(nameServers)).values()]
+  groups.sort((one, other) => other.length - one.length)
+  let delegation: Delegation | undefined
+  for (const limits of DELEGATION_LIMITS) {
+    let isTruncated = groups.length > limits.delegations
+    const shorten = (names: readonly string[]) => {
+      isTruncated ||= names.length > limits.names
+      return names.slice(0, limits.names).map((name) => truncate(name, MAX_NAME_CHARACTERS))
+    }
+    delegation = {
+      zone: truncate(view.zone, MAX_NAME_CHARACTERS),
+      parent: truncate(view.parentZone, MAX_NAME_CHARACTERS),
+      parents: groups.slice(0, limits.delegations).map((group) => ({
+        servers: shorten(group.map(({ server }) => server)),
+        name_servers: group[0]!.nameServers && shorten(group[0]!.nameServers),
+      })),
+      own_name_servers: view.ownNameServers && shorten(view.ownNameServers),
+    }
+    if (isTruncated) delegation.truncated = true
+    if (JSON.stringify(delegation).length <= MAX_DELEGATION_CHARACTERS) break
+  }
+  return delegation
 }
 
 function isEquivalent(one: Exchange, other: Exchange): boolean {
@@ -71,18 +110,24 @@ const MAX_PART_CHARACTERS = MAX_CHARACTERS / 2
 
 /** If it is too long, each exchange is shortened first, then exchanges in the middle are left out. `at`: UTC epoch milliseconds. */
 export function newDiagnosis(
-  { reason, confirmation, at, warnings = [], hasOwnView }: { reason: VerdictReason } & Reached,
+  { reason, warnings = [], hasOwnView, ...reached }: { reason: VerdictReason } & Reached,
   evidence: readonly TimestampedExchange[],
 ): StoredDiagnosis {
   const verdict = shortenReason(reason)
   return fitWithin(MAX_CHARACTERS, evidence, (paths) => ({
-    ...{ verdict, ...confirmationAt({ confirmation, at }), paths },
+    ...{ verdict, ...confirmationAt(reached), paths },
     ...(warnings.length > 0 && { warnings }),
     ...(hasOwnView === true && { hasOwnView }),
   }))
 }
 
-type Reached = { confirmation: Confirmation; at: number; warnings?: Warning[]; hasOwnView?: boolean | undefined }
+type Reached = {
+  confirmation: Confirmation
+  at: number
+  delegation?: Delegation | undefined
+  warnings?: Warning[]
+  hasOwnView?: boolean | undefined
+}
 
 /** The diagnosis of a monitor that has no verdict yet. */
 export function pendingDiagnosis(
@@ -114,9 +159,10 @@ export function withLatest(
   return { ...diagnosis, latest }
 }
 
-const confirmationAt = ({ confirmation, at }: Reached) => ({
+const confirmationAt = ({ confirmation, at, delegation }: Reached) => ({
   confirmation: confirmation.map(shortenReason),
   at: new Date(at).toISOString(),
+  ...(delegation && { delegation }),
 })
 
 /** How much of each list and each text of a reason is stored. If the reason is too long, the next entry applies. */

@@ -80,7 +80,15 @@ function observe(query: Query, earlier: readonly Query[], world: World) {
     case 'delegation':
       return {
         view: {
-          ...{ zone: 'example.test', nameServers, ownNameServers: null, ttl: 3_600, isDenied: false, isUnknown: false },
+          ...{
+            zone: 'example.test',
+            parentZone: 'test',
+            nameServers,
+            ownNameServers: null,
+            ttl: 3_600,
+            isDenied: false,
+            isUnknown: false,
+          },
           parents: [{ server: 'a.nic.test', nameServers: nameServers.map(({ name }) => name) }],
         } as unknown as ZoneView,
       }

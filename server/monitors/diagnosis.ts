@@ -1,10 +1,15 @@
 import { adviceFor } from '#contract/advice.ts'
-import type { Diagnosis, DiagnosisPath } from '#contract/diagnosis.ts'
+import type { Delegation, Diagnosis, DiagnosisPath } from '#contract/diagnosis.ts'
 import { type Difference, differenceOf } from '#contract/difference.ts'
 import { type ConfirmationReason, shown, textOf, type VerdictReason } from '#contract/reasons.ts'
 import { shownWarning, type Warning } from '#contract/warnings.ts'
 
-type Confirmation = { confirmation: ConfirmationReason[]; at?: string; paths: DiagnosisPath[] }
+type Confirmation = {
+  confirmation: ConfirmationReason[]
+  at?: string
+  delegation?: Delegation
+  paths: DiagnosisPath[]
+}
 
 /** A diagnosis in the database: codes and parameters, without texts. */
 /**

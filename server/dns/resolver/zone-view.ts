@@ -11,6 +11,8 @@ import { isReferralDown } from './zone-response.ts'
  */
 export type ZoneView = {
   zone: string
+  /** The zone that delegates it; the root is the empty string. */
+  parentZone: string
   nameServers: NameServer[]
   parents: ParentAnswer[]
   /** Most servers of `zone` deny a zone below it that others delegate. `parents` are then the servers of `zone`. */
@@ -240,9 +242,9 @@ function decideCut(
   }
   if (referrals.size === 0) return undefined
   const referral = referrals.get(delegationKey(mostFrequent(parents)))
-  if (!referral) return { view: { ...viewOf(zone), parents, isDenied: true }, delegation: zone }
+  if (!referral) return { view: { ...viewOf(zone), parentZone: zone.zone, parents, isDenied: true }, delegation: zone }
   const delegation = delegationOf(referral, zone.zone, isAllowed, clock.elapsed())
-  return { view: { ...viewOf(delegation), parents, ttl: referral.ttl }, delegation }
+  return { view: { ...viewOf(delegation), parentZone: zone.zone, parents, ttl: referral.ttl }, delegation }
 }
 
 /** The DS records of a zone are in its parent zone. RFC 4035 section 3.1.4.1. */
@@ -259,7 +261,10 @@ function mostFrequent(parents: readonly ParentAnswer[]): string[] | null {
 }
 
 function viewOf({ zone, nameServers }: Delegation): ZoneView {
-  return { zone, nameServers, parents: [], isDenied: false, ownNameServers: null, ttl: 0, isUnknown: false }
+  return {
+    ...{ zone, parentZone: '', nameServers, parents: [], isDenied: false, ownNameServers: null },
+    ...{ ttl: 0, isUnknown: false },
+  }
 }
 
 function isSameDelegation(one: ZoneView, other: ZoneView): boolean {
