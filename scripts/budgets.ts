@@ -7,7 +7,8 @@ const BUDGETS = {
   'script of the first load': 200,
   'style of the first load': 20,
   'any page in addition': 66,
-  'search index of the documentation': 100,
+  // Loaded when somebody searches. It grows with the documentation.
+  'search index of the documentation': 120,
 }
 
 /** Builds the dashboard if needed, and lists the parts that exceed their budget. */

@@ -17,7 +17,7 @@ type Props = {
   warnings: readonly Warning[]
 }
 
-/** Who answers for the name, from the root down to the records: a drawing, or a list where there is no room for one. */
+/** Who answers for the name, from the root down to the records: a drawing, or a list on a phone. */
 export function DelegationPicture({ evidence, ...shown }: Props) {
   const isWide = useIsWide()
   const picture = delegationPicture(evidence, shown)
@@ -179,12 +179,12 @@ const EDGE_COLORS: Record<Tone, string> = {
   idle: 'var(--edge)',
 }
 
-/** As much of the text as has room. The middle of a name says least. */
+/** As much of the text as has limit. The middle of a name says least. */
 function fitted(text: string, width: number, character: number): string {
-  const room = Math.floor(width / character)
-  if (text.length <= room) return text
-  const end = Math.floor((room - 1) / 2)
-  return `${text.slice(0, room - 1 - end)}…${text.slice(text.length - end)}`
+  const limit = Math.floor(width / character)
+  if (text.length <= limit) return text
+  const end = Math.floor((limit - 1) / 2)
+  return `${text.slice(0, limit - 1 - end)}…${text.slice(text.length - end)}`
 }
 
 function AsList({ picture: { nodes } }: { picture: Picture }) {

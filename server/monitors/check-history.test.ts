@@ -150,8 +150,13 @@ onBothEngines('the proof of checks', (_fresh, engine) => {
     pass(2 * INTERVAL_MS)
     await runFor(INTERVAL_MS)
 
-    const responses = await Promise.all([call('/organization/checks'), call('/organization/checks')])
-    expect(responses.map(({ status }) => status).sort()).toEqual([200, 429])
+    // The first of two may end before the other one begins.
+    const statuses = new Set<number>()
+    for (let tries = 0; tries < 100 && !statuses.has(429); tries++) {
+      const responses = await Promise.all([call('/organization/checks'), call('/organization/checks')])
+      for (const { status } of responses) statuses.add(status)
+    }
+    expect([...statuses].sort()).toEqual([200, 429])
     const { body } = await call('/organization/checks')
     expect(body).toMatchObject({ monitors: 3, gap_count: 3 })
 
