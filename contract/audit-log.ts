@@ -17,6 +17,7 @@ const VERBS = {
   planned_change: ['created', 'updated', 'deleted'],
   maintenance_window: ['created', 'updated', 'deleted'],
   view: ['created', 'updated', 'deleted'],
+  zone: ['created', 'updated', 'deleted'],
   api_key: ['created', 'updated', 'rotated', 'revoked'],
   agent: [
     ...(['updated', 'removed', 'signed_in', 'renamed', 'email_changed', 'password_changed', 'password_reset'] as const),

@@ -287,6 +287,9 @@ const WAITS = {
 } as const
 
 const PLANS = {
+  not_a_zone_name: entry('The name is a top-level domain, an address or a wildcard.', ['value'], ({ value }) => {
+    return `must be the name of a zone below a top-level domain, like example.com, not ${value}.`
+  }),
   same_as_expected: plain(
     'The new values are the same as the expected values.',
     'is what the monitor already expects. Send other values.',

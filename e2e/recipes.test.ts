@@ -73,7 +73,7 @@ function givenCopy() {
 const ORDERS = ['created', 'name', 'domain', 'subdomain', 'record_type', 'state', 'incidence_count']
 const TOKEN = 't'.repeat(16)
 
-const RECIPES = ['list-filter', 'metric', 'channel', 'endpoint', 'record-type', 'warning'].map((name) =>
+const RECIPES = ['list-filter', 'metric', 'channel', 'endpoint', 'record-type', 'warning', 'zone-check'].map((name) =>
   name === 'endpoint' ? 'add-an-endpoint.md' : `add-a-${name}.md`,
 )
 
@@ -152,6 +152,9 @@ test.each(['sqlite', 'postgres'] as const)(
     expect(checked.stdout).toContain('Warning: example has only one name server, ns1.example.')
     for (const command of commandsOf('docs/recipes/add-a-warning.md')) await inCopy(command.split(' '), {})
     expect(readFileSync(join(folder, 'docs/reference/reason-codes.md'), 'utf8')).toContain('| `single_name_server` |')
+    expect(readFileSync(join(folder, 'docs/reference/zones.md'), 'utf8')).toContain(
+      '| `expire_before_refresh` | warning |',
+    )
   },
 )
 

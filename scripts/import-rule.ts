@@ -31,6 +31,7 @@ const PARTS: Record<string, readonly string[]> = {
     'safe-http',
     'deps',
     'checks',
+    'zones',
     'alerts',
     'jobs',
     'planned-changes',
@@ -52,6 +53,7 @@ const PARTS: Record<string, readonly string[]> = {
   copy: ['database'],
   app: [
     'deps',
+    'zones',
     'dashboard',
     'jobs',
     'planned-changes',
@@ -110,6 +112,7 @@ const PARTS: Record<string, readonly string[]> = {
     'database',
     'dns',
   ],
+  zones: ['audit-log', 'organization', 'deps', 'http', 'database', 'dns'],
   views: ['audit-log', 'monitors', 'deps', 'http', 'database'],
   'planned-changes': ['audit-log', 'monitors', 'record-types', 'deps', 'http', 'database'],
   events: ['audit-log', 'webhooks', 'monitors', 'groups', 'organization', 'deps', 'http', 'database'],

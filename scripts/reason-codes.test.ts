@@ -9,12 +9,15 @@ import {
   type VerdictReason,
   VerdictReasonAnswer,
 } from '#contract/reasons.ts'
-import { codeTables, withTables } from './reason-codes.ts'
+import { generatedDocuments, withTables } from './reason-codes.ts'
 
 const DOCUMENT = readFileSync('docs/reference/reason-codes.md', 'utf8')
 
 test('docs/reference lists every reason code with its parameters; scripts/reason-codes.ts rewrites it', () => {
-  expect(DOCUMENT).toBe(withTables(DOCUMENT, codeTables()))
+  for (const [path, tables] of Object.entries(generatedDocuments())) {
+    const document = readFileSync(path, 'utf8')
+    expect(document).toBe(withTables(document, tables))
+  }
   for (const code of [...Object.keys(VERDICT_REASONS), ...Object.keys(CONFIRMATION_REASONS)]) {
     expect(DOCUMENT).toContain(`| \`${code}\` |`)
   }

@@ -8,8 +8,10 @@ import { IMPORT_CODES } from '#contract/import-codes.ts'
 import { JOB_CODES } from '#contract/job-codes.ts'
 import { CONFIRMATION_REASONS, VERDICT_REASONS } from '#contract/reasons.ts'
 import { WARNINGS } from '#contract/warnings.ts'
+import { ZONE_CHECKS } from '#server/zones/checks.ts'
 
 const DOCUMENT = 'docs/reference/reason-codes.md'
+const ZONES = 'docs/reference/zones.md'
 
 /** The tables of the document, by the name in the comment before each. */
 export function codeTables(): Record<string, string> {
@@ -31,6 +33,15 @@ export function codeTables(): Record<string, string> {
     jobs: codeTable(JOB_CODES),
     imports: codeTable(IMPORT_CODES),
   }
+}
+
+/** The table of the findings about zones. */
+export function zoneTables(): Record<string, string> {
+  const rows = Object.values(ZONE_CHECKS).map(({ code, level, about, params }) => {
+    const names = Object.keys(params).map((name) => `\`${name}\``)
+    return `| \`${code}\` | ${level} | ${about} | ${names.join(', ')} |`
+  })
+  return { findings: ['| Code | Level | Meaning | Parameters |', '|---|---|---|---|', ...rows, ''].join('\n') }
 }
 
 type Catalogue = Record<string, { about: string; params: { properties: object } }>
@@ -63,4 +74,9 @@ export function withTables(document: string, tables: Record<string, string>): st
   })
 }
 
-if (import.meta.main) writeFileSync(DOCUMENT, withTables(readFileSync(DOCUMENT, 'utf8'), codeTables()))
+/** The generated documents, with the tables of each. */
+export const generatedDocuments = () => ({ [DOCUMENT]: codeTables(), [ZONES]: zoneTables() })
+
+if (import.meta.main)
+  for (const [document, tables] of Object.entries(generatedDocuments()))
+    writeFileSync(document, withTables(readFileSync(document, 'utf8'), tables))

@@ -41,6 +41,7 @@ import { viewRoutes } from './views/routes.ts'
 import type { WakeUps } from './wake-up.ts'
 import { webhookRequestRoutes } from './webhooks/request-routes.ts'
 import { webhookRoutes } from './webhooks/webhook-routes.ts'
+import { zoneRoutes } from './zones/routes.ts'
 
 /** The HTTP server with all routes: first those without an API key, then the API. */
 export async function createApp(deps: Deps, passwords: Passwords = scryptPasswords) {
@@ -84,6 +85,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
     await api.register(maintenanceRoutes(deps))
     await api.register(setupPageRoutes(deps))
     await api.register(plannedChangeRoutes(deps))
+    await api.register(zoneRoutes(deps))
     await api.register(agentRoutes(deps))
     await api.register(apiKeyRoutes(deps))
     await api.register(organizationMailRoutes(deps))

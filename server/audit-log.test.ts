@@ -22,6 +22,7 @@ import { givenApp, type TestApp } from './testing/test-app.ts'
 /** Routes that change nothing in an organization. */
 const EXCEPTIONS: Record<string, string> = {
   'POST /monitors/:monitor/check': 'checks earlier, and changes no setting',
+  'POST /zones/:zone/check': 'looks earlier, and changes no setting',
   'POST /organization/subscription/portal': 'opens a page of Stripe, whose events are recorded',
   'POST /dashboard/api/lookup': 'writes nothing',
   'POST /alert-rules/preview': 'writes nothing',

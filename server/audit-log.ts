@@ -72,6 +72,7 @@ const STORED_FIELDS: Record<AuditObject, readonly string[]> = {
   incident: ['acknowledged', 'assignee', 'snoozed_until', 'note'],
   planned_change: ['monitor_id', 'old_value', 'new_value', 'from', 'to'],
   maintenance_window: ['name', 'monitors', 'groups', 'name_pattern', 'from', 'to', 'rrule', 'timezone'],
+  zone: ['name', 'expected_name_servers', 'ignored'],
   view: ['name', 'filter', 'order_by', 'order_way', 'columns'],
   api_key: ['name', 'role', 'expires', 'limits', 'previous_expires'],
   agent: ['name', 'role', 'email', 'notification_email'],

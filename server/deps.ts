@@ -11,6 +11,7 @@ import { createServerValidator, type ServerValidator, validatorForRules } from '
 import type { DnssecValidator } from './dns/dnssec-validator.ts'
 import { createNetworkCheck, type NetworkCheck } from './dns/network-check.ts'
 import { type Exchange, isStale } from './dns/outcome.ts'
+import type { PacketSender } from './dns/packet-sender.ts'
 import { type AuthoritativeClient, createAuthoritativeClient } from './dns/resolver/authoritative-client.ts'
 import { LARGE_CHECKS } from './dns/resolver/query-budget.ts'
 import { createSemaphore, type Semaphore } from './dns/semaphore.ts'
@@ -40,6 +41,8 @@ export type Deps = {
   authoritativeClient: AuthoritativeClient | undefined
   /** Undefined with DNS_ROOTS=off. */
   serverValidator: ServerValidator | undefined
+  /** Sends packets to name servers, within the same limits as `authoritativeClient`. */
+  packetSender: PacketSender
   /** Undefined without trust anchors: then only recursive servers validate DNSSEC. */
   validator: DnssecValidator | undefined
   /** Undefined with DNS_CANARIES=off. */
@@ -115,7 +118,14 @@ export function openDns(
   onExchange?: (exchange: Exchange) => void,
 ): Pick<
   Deps,
-  'dns' | 'authoritativeClient' | 'serverValidator' | 'validator' | 'networkCheck' | 'largeChecks' | 'closeDns'
+  | 'dns'
+  | 'authoritativeClient'
+  | 'serverValidator'
+  | 'packetSender'
+  | 'validator'
+  | 'networkCheck'
+  | 'largeChecks'
+  | 'closeDns'
 > {
   const dns = createDnsClient({
     formats: RDATA_FORMATS,
@@ -165,6 +175,7 @@ export function openDns(
     dns,
     authoritativeClient,
     serverValidator,
+    packetSender: authoritativeDns,
     validator: serverValidator && validatorForRules(serverValidator),
     networkCheck: names.length > 0 ? networkCheck() : undefined,
     largeChecks: createSemaphore(LARGE_CHECKS, MAX_WAITING_CHECKS),

@@ -26,6 +26,8 @@ export type IdPrefix =
   | 'mnt'
   | 'pch'
   | 'viw'
+  | 'zon'
+  | 'zev'
 
 /** Callers read the clock a moment before they create an id. A larger difference means that the clock was set back. */
 const CLOCK_STEP_MS = 1_000

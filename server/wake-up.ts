@@ -71,7 +71,7 @@ export class WakeUp {
 }
 
 /** The queues whose loops can be woken. */
-export const TOPICS = ['checks', 'requests', 'mails', 'evaluations', 'alerts', 'jobs', 'waits'] as const
+export const TOPICS = ['checks', 'requests', 'mails', 'evaluations', 'alerts', 'jobs', 'waits', 'zones'] as const
 export type Topic = (typeof TOPICS)[number]
 export type WakeUps = Record<Topic, WakeUp>
 

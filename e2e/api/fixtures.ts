@@ -59,6 +59,7 @@ export async function givenFixtures(world: TestApp, name: string): Promise<Fixtu
     filter: { state: 'MISMATCH', record_type: 'MX' },
     columns: ['name'],
   })
+  const zone = await create('/zones', { name: `zone.${mark}.example.com` })
   const apiKey = await create('/api-keys', { name: mark, role: 'read' })
   const { incident, alert } = await insertIncident(world, { organization, channel, rule, mark })
   const event = await insertEvent(world, { organization, monitor, group, mark })
@@ -85,6 +86,7 @@ export async function givenFixtures(world: TestApp, name: string): Promise<Fixtu
       window,
       change,
       view,
+      zone,
       key: apiKey,
     },
   }

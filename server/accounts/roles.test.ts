@@ -21,6 +21,7 @@ const WRITE_ROLES: Record<string, AgentRole> = {
   '/maintenance-windows': 'member',
   '/planned-changes': 'member',
   '/views': 'member',
+  '/zones': 'member',
   '/agents': 'admin',
   '/api-keys': 'admin',
   '/organization': 'admin',

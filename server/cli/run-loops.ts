@@ -18,6 +18,8 @@ import { deleteOldGaps } from '../monitors/check-history-store.ts'
 import { MINUTE_MS } from '../times.ts'
 import { runDispatcher } from '../webhooks/dispatcher.ts'
 import { runWebhookRetention } from '../webhooks/retention.ts'
+import { deleteOldZoneEvents } from '../zones/retention.ts'
+import { runZoneWorker } from '../zones/worker.ts'
 
 type Retention = {
   role: Role
@@ -33,6 +35,12 @@ const RETENTION: Retention[] = [
     everyMs: 60 * MINUTE_MS,
     failure: 'Old events and audit log entries could not be deleted; the next attempt is in an hour.',
     work: deleteOldEvents,
+  },
+  {
+    role: 'checker',
+    everyMs: 60 * MINUTE_MS,
+    failure: 'Old events of zones could not be deleted. The next attempt is in an hour.',
+    work: deleteOldZoneEvents,
   },
   {
     role: 'checker',
@@ -73,6 +81,7 @@ export function runLoops(deps: Deps & { process: number }, roles: Config['roles'
   if (roles.has('checker'))
     loops.push(
       ...[runRounds(deps, signals), runQueuedChecks(deps, signals), runWaitWorker(deps, signals)],
+      runZoneWorker({ ...deps, port: deps.config.dnsRoots[0]?.port ?? 53 }, signals),
       runResolverTraits(deps, (address, traits) => deps.metrics.noteTraits(address, traits), stop),
     )
   if (roles.has('delivery')) {

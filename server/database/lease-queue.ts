@@ -55,6 +55,11 @@ const QUEUES: Record<DueTable, Queue> = {
   due_evaluations: { key: { organization_id: 'text' }, read: {}, write: { after_event_id: 'text' } },
   due_jobs: { key: { organization_id: 'text' }, read: {}, write: {} },
   due_waits: { key: { organization_id: 'text', monitor_id: 'text' }, read: {}, write: {} },
+  due_zones: {
+    key: { organization_id: 'text', zone_id: 'text' },
+    read: { name: 'text' },
+    write: { last_checked_at: 'bigint' },
+  },
 }
 const TABLES = Object.keys(QUEUES) as DueTable[]
 

@@ -15,6 +15,7 @@ import { rounds } from './migrations/0018-rounds.ts'
 import { incidentGroups } from './migrations/0019-incident-groups.ts'
 import { checkGaps } from './migrations/0020-check-gaps.ts'
 import { announcedMonitors } from './migrations/0021-announced-monitors.ts'
+import { zones } from './migrations/0022-zones.ts'
 import { DIALECTS, type Dialect, type Migration } from './migrations/dialect.ts'
 
 /** In order, never changed once released. The number of a migration is its position here, from 1. */
@@ -33,6 +34,7 @@ export const MIGRATIONS: readonly Migration[] = [
   incidentGroups,
   checkGaps,
   announcedMonitors,
+  zones,
 ]
 
 /** The id of the advisory lock that every migrating process takes. Any constant. */

@@ -7,6 +7,7 @@ import type * as people from './schema-people.ts'
 import type * as setup from './schema-setup.ts'
 import type * as requests from './schema-webhooks.ts'
 import type * as webhooks from './schema-webhooks.ts'
+import type * as zones from './schema-zones.ts'
 
 /**
  * The tables, which are the same on both engines. Instants are UTC epoch milliseconds, booleans are 0 or 1, lists and objects are JSON
@@ -86,6 +87,10 @@ export type Tables = {
   maintenance_windows: alerts.MaintenanceWindowsTable
   planned_changes: alerts.PlannedChangesTable
   views: people.ViewsTable
+  zones: zones.ZonesTable
+  zone_findings: zones.ZoneFindingsTable
+  zone_events: zones.ZoneEventsTable
+  due_zones: zones.DueZonesTable
 }
 
 export type Bool = 0 | 1

@@ -29,7 +29,7 @@ const CHANGED = [
     'waits',
     'due_waits',
   ],
-  ...['maintenance_windows', 'planned_changes', 'views', 'api_keys'],
+  ...['maintenance_windows', 'planned_changes', 'views', 'api_keys', 'zones', 'due_zones'],
 ] as (keyof Tables)[]
 
 const post = ({ call }: TestApp, path: string, name: string, body?: unknown, more: Call = {}) =>
@@ -81,6 +81,8 @@ async function postsOf(world: TestApp) {
     .insertInto('incidents')
     .values({ ...incident, monitors: 1, failing: 1 })
     .execute()
+  const zone = (await make('/zones', { name: 'example.com' })).id
+  await world.deps.db.updateTable('due_zones').set({ due_at: 0 }).execute()
   const job = (await make('/jobs', { action: 'check', all: true })).id
   const ended = await insertCanceledJob(world, (await world.organization()).id, 'example.com')
   const page = (await make('/monitors', { ...MONITOR, until: 'valid' })).wait.setup_page.id
@@ -112,6 +114,8 @@ async function postsOf(world: TestApp) {
     '/maintenance-windows': ['/maintenance-windows', { name: 'Updates', ...FUTURE }],
     '/planned-changes': ['/planned-changes', { monitor_id: monitor, new_value: '192.0.2.9', ...FUTURE }],
     '/views': ['/views', { name: 'Failing', filter: { state: 'MISMATCH' } }],
+    '/zones': ['/zones', { name: 'example.net' }],
+    '/zones/{zone}/check': [`/zones/${zone}/check`],
     '/incidents/acknowledge': ['/incidents/acknowledge', { incidents: ['inc_1'] }],
     '/alerts/{alert}/retry': [`/alerts/${alert}/retry`],
     '/setup-pages/{setup_page}/renew': [`/setup-pages/${page}/renew`],

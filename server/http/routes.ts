@@ -23,6 +23,7 @@ const PARAMETERS: Record<string, string> = {
   rule: "The alert rule's id (`rul_…`).",
   window: "The maintenance window's id (`mnt_…`).",
   view: "The view's id (`viw_…`).",
+  zone: "The zone's id (`zon_…`) or its name.",
   change: "The planned change's id (`pch_…`).",
   incident: "The incident's id (`inc_…`).",
   alert: "The alert's id (`alr_…`).",

@@ -10,11 +10,15 @@ import type { SignedQuestion } from './validate.ts'
 const UDP_PAYLOAD = 1232
 const DNSSEC_OK = 0x8000 // RFC 4035 section 3.2.1
 const TRUNCATED = 0x0200
-const UDP_ATTEMPTS = 2
+const ATTEMPTS = 2
 export const QUERY_TIMEOUT_MS = 1_000
 
-/** `zone`: of the server. `budget`: of the check. */
-export type SignedQueryOptions = Omit<SendOptions, 'transport'> & { zone: string; budget?: QueryBudget | undefined }
+/** `zone`: of the server. `budget`: of the check. `transport`: by default UDP, and TCP if the response is truncated. */
+export type SignedQueryOptions = Omit<SendOptions, 'transport'> & {
+  zone: string
+  budget?: QueryBudget | undefined
+  transport?: 'tcp'
+}
 
 /**
  * The response of one authoritative server with its signatures. Undefined if none came in time, or if the budget is exhausted. Rejects
@@ -24,7 +28,7 @@ export async function querySigned(
   sender: PacketSender,
   server: ServerAddress,
   question: SignedQuestion,
-  { zone, budget, ...options }: SignedQueryOptions,
+  { zone, budget, transport, ...options }: SignedQueryOptions,
 ): Promise<Buffer | undefined> {
   const send = async (transport: 'udp' | 'tcp') => {
     if (budget && budget.leftFor(zone) <= 0) return undefined
@@ -33,8 +37,8 @@ export async function querySigned(
     return await sender.sendPacket(encodeSignedQuery(question), server, { ...options, transport })
   }
   let packet: Buffer | undefined
-  for (let attempt = 0; attempt < UDP_ATTEMPTS && !packet; attempt++) packet = await send('udp')
-  return packet && isTooLarge(packet) ? await send('tcp') : packet
+  for (let attempt = 0; attempt < ATTEMPTS && !packet; attempt++) packet = await send(transport ?? 'udp')
+  return packet && !transport && isTooLarge(packet) ? await send('tcp') : packet
 }
 
 function isTooLarge(packet: Buffer): boolean {

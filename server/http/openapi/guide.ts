@@ -6,8 +6,17 @@ export type Guide = { description: string; tags: { name: string; description: st
 
 /** The reference pages as descriptions, because many readers see only the API reference. */
 export async function readGuide(): Promise<Guide> {
-  const files = ['api.md', 'states.md', 'matching.md', 'webhooks.md', 'alerts.md', 'jobs.md', 'setup-pages.md']
-  const [api, states, matching, webhooks, alerts, jobs, setupPages] = await Promise.all(files.map(textOf))
+  const files = [
+    'api.md',
+    'states.md',
+    'matching.md',
+    'webhooks.md',
+    'alerts.md',
+    'jobs.md',
+    'setup-pages.md',
+    'zones.md',
+  ]
+  const [api, states, matching, webhooks, alerts, jobs, setupPages, zones] = await Promise.all(files.map(textOf))
   return {
     description: `Zonewatch monitors DNS records and reports changes. [Documentation](/docs)\n\n${api}`,
     tags: [
@@ -16,6 +25,7 @@ export async function readGuide(): Promise<Guide> {
         name: 'Views',
         description: 'Saved lists of monitors: filters, order, columns and density, shared with the team.',
       },
+      { name: 'Zones', description: zones! },
       { name: 'Jobs', description: jobs! },
       { name: 'Groups', description: 'Every monitor is in one group. A webhook receives the changes in its groups.' },
       { name: 'Events', description: 'Confirmed changes with their evidence. Only checks create events.' },

@@ -3,7 +3,7 @@ import { type AuditedRequest, rememberId, requestTo } from './fixture.ts'
 const FUTURE = { from: '2030-01-01T02:00:00Z', to: '2030-01-01T04:00:00Z' }
 const NAME = 'www.example.com A'
 
-/** Planned changes, maintenance windows and views. `ids.monitor` is the monitor of `NAME`. */
+/** Planned changes, maintenance windows, views and zones. `ids.monitor` is the monitor of `NAME`. */
 export const PLAN_REQUESTS: AuditedRequest[] = [
   {
     route: 'POST /planned-changes',
@@ -66,5 +66,25 @@ export const PLAN_REQUESTS: AuditedRequest[] = [
     route: 'DELETE /views/:view',
     request: requestTo('view')('DELETE'),
     entry: { action: 'view.deleted', label: 'Failing', after: null },
+  },
+  {
+    route: 'POST /zones',
+    request: async (fixture) =>
+      rememberId(fixture, 'zone', await fixture.send('POST', '/zones', { name: 'example.com' })),
+    entry: { action: 'zone.created', label: 'example.com', before: null },
+  },
+  {
+    route: 'PATCH /zones/:zone',
+    request: requestTo('zone')('PATCH', { expected_name_servers: ['ns1.example.com'] }),
+    entry: {
+      action: 'zone.updated',
+      before: { expected_name_servers: null },
+      after: { expected_name_servers: ['ns1.example.com'] },
+    },
+  },
+  {
+    route: 'DELETE /zones/:zone',
+    request: requestTo('zone')('DELETE'),
+    entry: { action: 'zone.deleted', label: 'example.com', after: null },
   },
 ]

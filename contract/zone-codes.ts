@@ -1,0 +1,48 @@
+/**
+ * The codes of findings about zones. A code never changes its meaning. Its level, parameters, text and advice are in the file of its check
+ * in `server/zones/checks/`.
+ */
+export const ZONE_FINDING_CODES = [
+  'zone_gone',
+  'not_a_zone',
+  'unexpected_name_server',
+  'name_servers_differ',
+  'name_servers_disjoint',
+  'glue_differs',
+  'name_server_lame',
+  'name_server_refuses',
+  'name_server_silent',
+  'name_server_without_address',
+  'name_server_without_tcp',
+  'single_name_server',
+  'single_network',
+  'serial_behind',
+  'serial_went_back',
+  'same_serial_differs',
+  'secondary_expires',
+  'dnssec_bogus',
+  'dnssec_partly_bogus',
+  'signatures_expire',
+  'ds_sha1_only',
+  'ds_without_key',
+  'old_algorithm',
+  'nsec3_iterations',
+] as const
+export type ZoneFindingCode = (typeof ZONE_FINDING_CODES)[number]
+
+/** The least serious first. */
+export const FINDING_LEVELS = ['info', 'warning', 'error', 'critical'] as const
+export type FindingLevel = (typeof FINDING_LEVELS)[number]
+
+/** The worst level of the findings that count, from `warning` on. */
+export const ZONE_HEALTH = ['unknown', 'ok', 'warning', 'error', 'critical'] as const
+export type ZoneHealth = (typeof ZONE_HEALTH)[number]
+
+/** Why the last look at a zone has no result. */
+export const WITHHELD_REASONS = {
+  no_roots: 'DNS_ROOTS is off, so that Zonewatch cannot ask the servers of the parent zone.',
+  network: 'The network of Zonewatch itself, or its path to the root servers, does not work.',
+  parent_silent: 'No server of the parent zone answered.',
+  busy: 'Too many queries wait for the name servers, or the look took too long.',
+} as const
+export type WithheldReason = keyof typeof WITHHELD_REASONS

@@ -1,0 +1,45 @@
+import { fieldError } from '#contract/field-errors.ts'
+import type { ZoneChange } from '#contract/zones.ts'
+import { endsInNumber, parseDomainName } from '../dns/names.ts'
+import { type FieldErrors, throwIfInvalid } from '../problem.ts'
+import { parseTimes } from '../times.ts'
+import type { IgnoredFinding } from './findings.ts'
+
+/** The canonical name of a zone that can be added. Throws a 400. */
+export function parseZoneName(text: string): string {
+  const parsed = parseDomainName(text)
+  if (!parsed.ok) throwIfInvalid({ name: parsed.reason })
+  const { name } = parsed as { name: string }
+  if (!name.includes('.') || endsInNumber(name) || name.startsWith('*.'))
+    throwIfInvalid({ name: fieldError('not_a_zone_name', { value: name || '.' }) })
+  return name
+}
+
+/** Null: to be learned. Throws a 400 that names all entries at fault. */
+export function parseNameServers(list: readonly string[] | null): string[] | null {
+  if (list === null) return null
+  const errors: FieldErrors = {}
+  const names = list.map((text, index) => {
+    const parsed = parseDomainName(text)
+    if (!parsed.ok) errors[`expected_name_servers.${index}`] = parsed.reason
+    return parsed.ok ? parsed.name : ''
+  })
+  throwIfInvalid(errors)
+  return [...new Set(names)].sort()
+}
+
+/** Throws a 400 that names all times at fault. */
+export function parseIgnored(list: NonNullable<ZoneChange['ignored']>): IgnoredFinding[] {
+  const times = parseTimes(
+    Object.fromEntries(list.flatMap(({ until }, index) => (until == null ? [] : [[fieldOf(index), until]]))),
+    list.map((_, index) => fieldOf(index)),
+  )
+  return list.map(({ code, about = null, reason }, index) => ({
+    code,
+    about: about?.toLowerCase().replace(/\.$/, '') ?? null,
+    reason,
+    until: times[fieldOf(index)] ?? null,
+  }))
+}
+
+const fieldOf = (index: number) => `ignored.${index}.until`

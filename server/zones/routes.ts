@@ -1,0 +1,121 @@
+import { PageOf } from '#contract/common.ts'
+import { NewZone, Zone, ZoneChange, ZoneEvent, ZoneEventQuery, ZoneFindings, ZoneQuery } from '#contract/zones.ts'
+import type { Deps } from '../deps.ts'
+import { runIdempotent } from '../http/idempotency.ts'
+import { NoContent, Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
+import {
+  deleteZone,
+  getZone,
+  insertZone,
+  listFindings,
+  listZoneEvents,
+  listZones,
+  lookNow,
+  updateZone,
+} from './store.ts'
+
+const params = Params('zone')
+const takesIfMatch = { takesIfMatch: true }
+
+/** Zones that are looked at every hour, and what was found. */
+export function zoneRoutes({ db, keyring, config }: Deps): Routes {
+  return async (app) => {
+    tagRoutes(app, 'Zones')
+    const list = {
+      operationId: 'listZones',
+      summary: 'List zones',
+      querystring: ZoneQuery,
+      response: Responses(200, PageOf(Zone)),
+    }
+    app.get('/zones', { schema: list }, ({ query, context }) => listZones(db, keyring, context, query))
+
+    const create = {
+      operationId: 'createZone',
+      summary: 'Add a zone',
+      description: 'Zonewatch looks at the zone at once, and then every hour. Returns 409 if the organization has it.',
+      body: NewZone,
+      response: Responses(201, Zone),
+    }
+    app.post('/zones', { schema: create }, (request, reply) => {
+      const { body, context } = request
+      return runIdempotent(request, reply, db, {
+        execute: (db) => insertZone(db, context, body, config.plans),
+        respond: (db, id) => {
+          reply.code(201).header('location', `/zones/${id}`)
+          return getZone(db, context, id)
+        },
+      })
+    })
+
+    const read = { operationId: 'getZone', summary: 'Get a zone', params, response: Responses(200, Zone) }
+    app.get('/zones/:zone', { schema: read }, ({ params, context }) => getZone(db, context, params.zone))
+
+    const change = {
+      operationId: 'updateZone',
+      summary: 'Update a zone',
+      description:
+        'Confirms its name servers, or ignores findings. Fields you leave out keep their values. Zonewatch looks at the zone again at once.',
+      params,
+      body: ZoneChange,
+      response: Responses(200, Zone),
+    }
+    app.patch('/zones/:zone', { config: takesIfMatch, schema: change }, async ({ params, body, context, match }) => {
+      await updateZone(db, context, params.zone, body, match)
+      return await getZone(db, context, params.zone)
+    })
+
+    const look = {
+      operationId: 'checkZone',
+      summary: 'Look at a zone now',
+      description:
+        'The response shows the zone before the look: read it again until `checked` has changed. A finding is confirmed or ended by a second look some minutes later, as always.',
+      params,
+      response: Responses(202, Zone),
+    }
+    app.post('/zones/:zone/check', { schema: look }, (request, reply) => {
+      const { params, context } = request
+      return runIdempotent(request, reply, db, {
+        execute: (db) => lookNow(db, context, params.zone),
+        respond: (db) => {
+          reply.code(202)
+          return getZone(db, context, params.zone)
+        },
+      })
+    })
+
+    const remove = {
+      operationId: 'deleteZone',
+      summary: 'Delete a zone',
+      description: 'Deletes its findings and its history, too. Its monitors stay.',
+      params,
+      response: Responses(204, NoContent),
+    }
+    app.delete('/zones/:zone', { config: takesIfMatch, schema: remove }, async ({ params, context, match }, reply) => {
+      await deleteZone(db, context, params.zone, match)
+      return reply.code(204).send(null)
+    })
+
+    const findings = {
+      operationId: 'listZoneFindings',
+      summary: 'List the findings of a zone',
+      description: 'All of them: confirmed, not yet confirmed, and ignored.',
+      params,
+      response: Responses(200, ZoneFindings),
+    }
+    app.get('/zones/:zone/findings', { schema: findings }, ({ params, context }) =>
+      listFindings(db, context, params.zone),
+    )
+
+    const events = {
+      operationId: 'listZoneEvents',
+      summary: 'List the events of a zone',
+      description: 'Findings that were confirmed, and findings that ended. Kept as long as events of monitors.',
+      params,
+      querystring: ZoneEventQuery,
+      response: Responses(200, PageOf(ZoneEvent)),
+    }
+    app.get('/zones/:zone/events', { schema: events }, ({ params, query, context }) =>
+      listZoneEvents(db, keyring, context, params.zone, query),
+    )
+  }
+}

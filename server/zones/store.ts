@@ -1,0 +1,305 @@
+import type { Selectable } from 'kysely'
+import { fieldError } from '#contract/field-errors.ts'
+import { WITHHELD_REASONS } from '#contract/zone-codes.ts'
+import {
+  MAX_ZONES,
+  type NewZone,
+  type ZoneChange,
+  type ZoneEvent,
+  type ZoneEventQuery,
+  type ZoneFindings,
+  type ZoneQuery,
+  type Zone as ZoneResponse,
+} from '#contract/zones.ts'
+import { recordAudit } from '../audit-log.ts'
+import type { RequestContext, Tenant } from '../context.ts'
+import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { listPage, type Page } from '../database/pagination.ts'
+import type { ZoneEventsTable, ZonesTable } from '../database/schema-zones.ts'
+import { deleteTenantRow, lockOrganization, refuseAtLimit, updateTenantRow } from '../database/tenant-row.ts'
+import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
+import { newId } from '../ids.ts'
+import type { Keyring } from '../keyring.ts'
+import { currentPlan } from '../organization/quota.ts'
+import type { Plans } from '../plan.ts'
+import { conflict, notFound, Problem } from '../problem.ts'
+import { toIso, toIsoOrNull } from '../times.ts'
+import { readFindings } from './finding-store.ts'
+import { countFindings, healthOf, type IgnoredFinding, NO_FINDINGS } from './findings.ts'
+import { NO_MEMORY } from './memory.ts'
+import { parseIgnored, parseNameServers, parseZoneName } from './parse-zone.ts'
+import { textOf, toFindings } from './shown-findings.ts'
+import type { ShownFacts } from './zone.ts'
+
+type ZoneRow = Selectable<ZonesTable>
+type ListedZone = ZoneRow & { last_checked_at: number | null }
+
+const zonesOf = (db: Database, { organizationId }: Tenant) =>
+  db
+    .selectFrom('zones')
+    .innerJoin('due_zones', (join) =>
+      join.onRef('due_zones.organization_id', '=', 'zones.organization_id').onRef('due_zones.zone_id', '=', 'zones.id'),
+    )
+    .selectAll('zones')
+    .select('due_zones.last_checked_at')
+    .where('zones.organization_id', '=', organizationId)
+
+export async function listZones(
+  db: Database,
+  keyring: Keyring,
+  tenant: Tenant,
+  { health, ...query }: ZoneQuery,
+): Promise<Page<ZoneResponse>> {
+  let rows = zonesOf(db, tenant)
+  if (health !== undefined) rows = rows.where('zones.health', '=', health)
+  const page = await listPage<ListedZone>(rows, {
+    keyring,
+    query,
+    id: 'zones.id',
+    orders: { created: { column: 'zones.id' }, name: { column: 'zones.name' } },
+    scope: ['zones', tenant.organizationId, health ?? null],
+  })
+  return { ...page, data: page.data.map(toZone) }
+}
+
+/** By id or name. Throws `not_found`, also for a zone of another organization. */
+export async function getZone(db: Database, tenant: Tenant, idOrName: string): Promise<ZoneResponse> {
+  return toZone(await getRow(db, tenant, idOrName))
+}
+
+/** Confirmed or not, the most serious first. Throws `not_found`. */
+export async function listFindings(
+  db: Database,
+  tenant: Tenant & { now: number },
+  idOrName: string,
+): Promise<ZoneFindings> {
+  const zone = await getRow(db, tenant, idOrName)
+  const findings = await readFindings(db, tenant, zone.id)
+  const ignored: IgnoredFinding[] = JSON.parse(zone.ignored)
+  return { data: toFindings(findings, { ignored, lastCheckedAt: zone.last_checked_at, now: tenant.now }) }
+}
+
+export async function listZoneEvents(
+  db: Database,
+  keyring: Keyring,
+  tenant: Tenant,
+  idOrName: string,
+  query: ZoneEventQuery,
+): Promise<Page<ZoneEvent>> {
+  const zone = await getRow(db, tenant, idOrName)
+  const rows = db
+    .selectFrom('zone_events')
+    .selectAll('zone_events')
+    .where('zone_events.organization_id', '=', tenant.organizationId)
+    .where('zone_events.zone_id', '=', zone.id)
+  const page = await listPage<Selectable<ZoneEventsTable>>(rows, {
+    keyring,
+    query,
+    id: 'zone_events.id',
+    orders: { occurred: { column: 'zone_events.id' } },
+    scope: ['zone events', tenant.organizationId, zone.id],
+  })
+  return { ...page, data: page.data.map(toEvent) }
+}
+
+/** Returns the id. Throws a 400, 402 at the limit of the plan, and 409 for a name that exists, or at the fixed limit. */
+export async function insertZone(
+  db: Database,
+  context: RequestContext,
+  { name: text }: NewZone,
+  plans: Plans,
+): Promise<string> {
+  const { organizationId, now } = context
+  const name = parseZoneName(text)
+  return await inTransaction(db, async (transaction) => {
+    await lockOrganization(transaction, organizationId)
+    if (await findRow(transaction, context, name))
+      throw conflict(`The zone ${name} exists already.`, { name: fieldError('taken') })
+    await refuseAtPlanLimit(transaction, context, plans)
+    await refuseAtLimit(transaction, 'zones', context, { max: MAX_ZONES, things: 'zones' })
+    const id = newId('zon', now)
+    await transaction
+      .insertInto('zones')
+      .values({
+        ...{ organization_id: organizationId, id, created_at: now, name, health: 'unknown' },
+        ...{ counts: JSON.stringify(NO_FINDINGS), ignored: '[]', memory: JSON.stringify(NO_MEMORY) },
+      })
+      .execute()
+    await transaction
+      .insertInto('due_zones')
+      .values({ organization_id: organizationId, zone_id: id, name, due_at: now })
+      .execute()
+    const after = await getZone(transaction, context, id)
+    await recordAudit(transaction, context, { action: 'zone.created', object: { id, label: name }, after })
+    return id
+  })
+}
+
+/** The zone is looked at again at once. Throws `not_found`, 400 and 412. */
+export async function updateZone(
+  db: Database,
+  context: RequestContext,
+  idOrName: string,
+  change: ZoneChange,
+  match: Match,
+): Promise<void> {
+  const { now } = context
+  await inTransaction(db, async (transaction) => {
+    const row = await lockRow(transaction, context, idOrName)
+    refuseStale(row, match)
+    const ignored = change.ignored === undefined ? undefined : parseIgnored(change.ignored ?? [])
+    const names = change.expected_name_servers
+    const expected = names === undefined ? undefined : parseNameServers(names)
+    await updateTenantRow(transaction, 'zones', context, row.id, {
+      ...(ignored && (await withIgnored(transaction, context, row, ignored))),
+      ...(expected !== undefined && {
+        expected_name_servers: expected && JSON.stringify(expected),
+        confirmed_at: expected && now,
+      }),
+      ...nextVersion,
+    })
+    await makeDue(transaction, context, row.id)
+    const [before, after] = [toZone(row), await getZone(transaction, context, row.id)]
+    const object = { id: row.id, label: row.name }
+    await recordAudit(transaction, context, { action: 'zone.updated', object, before, after })
+  })
+}
+
+/** The health without the findings that are ignored now. */
+async function withIgnored(
+  db: Database,
+  context: RequestContext,
+  { id, health }: ZoneRow,
+  ignored: readonly IgnoredFinding[],
+) {
+  const counts = countFindings(await readFindings(db, context, id), ignored, context.now)
+  return {
+    ignored: JSON.stringify(ignored),
+    counts: JSON.stringify(counts),
+    health: health === 'unknown' ? health : healthOf(counts),
+  }
+}
+
+/** Makes the next look due now. Throws `not_found`. */
+export async function lookNow(db: Database, context: RequestContext, idOrName: string): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    const { id } = await lockRow(transaction, context, idOrName)
+    await makeDue(transaction, context, id)
+  })
+}
+
+/** Throws `not_found` and 412. */
+export async function deleteZone(db: Database, context: RequestContext, idOrName: string, match: Match): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    const row = await lockRow(transaction, context, idOrName)
+    refuseStale(row, match)
+    await deleteTenantRow(transaction, 'zones', context, row.id)
+    const object = { id: row.id, label: row.name }
+    await recordAudit(transaction, context, { action: 'zone.deleted', object, before: toZone(row) })
+  })
+}
+
+/** A look in progress is discarded, because it may have begun before the change. */
+async function makeDue(db: Database, { organizationId, now }: RequestContext, id: string): Promise<void> {
+  await db
+    .updateTable('due_zones')
+    .set({ due_at: now, claimed_by: null })
+    .where('organization_id', '=', organizationId)
+    .where('zone_id', '=', id)
+    .execute()
+}
+
+/** As many zones as monitors. */
+async function refuseAtPlanLimit(db: Database, tenant: Tenant, plans: Plans): Promise<void> {
+  const { name, limits } = await currentPlan(db, plans, tenant)
+  if (limits.monitors === null) return
+  const { count } = await db
+    .selectFrom('zones')
+    .select((expression) => expression.fn.countAll<number>().as('count'))
+    .where('organization_id', '=', tenant.organizationId)
+    .executeTakeFirstOrThrow()
+  if (Number(count) < limits.monitors) return
+  throw new Problem(
+    402,
+    `Plan limit reached: ${count} of ${limits.monitors} zones are in use on the plan ${name}. Delete zones or change the plan.`,
+  )
+}
+
+/** A name has a dot, and an id has none. */
+async function findRow(db: Database, tenant: Tenant, idOrName: string): Promise<ListedZone | undefined> {
+  const column = idOrName.includes('.') ? 'zones.name' : 'zones.id'
+  const key = column === 'zones.name' ? idOrName.toLowerCase().replace(/\.$/, '') : idOrName
+  return await zonesOf(db, tenant).where(column, '=', key).executeTakeFirst()
+}
+
+async function getRow(db: Database, tenant: Tenant, idOrName: string): Promise<ListedZone> {
+  const row = await findRow(db, tenant, idOrName)
+  if (!row) throw notFound()
+  return row
+}
+
+/** Locks the zone before its row in the queue, in the same order as looks. */
+async function lockRow(db: Database, tenant: Tenant, idOrName: string): Promise<ListedZone> {
+  const { id } = await getRow(db, tenant, idOrName)
+  await db
+    .selectFrom('zones')
+    .select('id')
+    .where('organization_id', '=', tenant.organizationId)
+    .where('id', '=', id)
+    .modifyEnd(forUpdate(db))
+    .execute()
+  return await getRow(db, tenant, id)
+}
+
+function toZone(row: ListedZone): ZoneResponse {
+  const { servers = [], dnssec = null }: Partial<ShownFacts> = row.facts === null ? {} : JSON.parse(row.facts)
+  const ignored: IgnoredFinding[] = JSON.parse(row.ignored)
+  return withVersion(
+    {
+      id: row.id,
+      created: toIso(row.created_at),
+      name: row.name,
+      health: row.health,
+      checked: toIsoOrNull(row.last_checked_at),
+      withheld:
+        row.withheld_since === null || row.withheld_reason === null
+          ? null
+          : {
+              since: toIso(row.withheld_since),
+              reason: row.withheld_reason,
+              text: WITHHELD_REASONS[row.withheld_reason],
+            },
+      findings: JSON.parse(row.counts),
+      expected_name_servers: row.expected_name_servers === null ? null : JSON.parse(row.expected_name_servers),
+      name_servers_confirmed: toIsoOrNull(row.confirmed_at),
+      servers,
+      dnssec,
+      ignored: ignored.map((each) => ({ ...each, until: toIsoOrNull(each.until) })),
+    },
+    row.version,
+  )
+}
+
+function toEvent({
+  id,
+  zone_id,
+  occurred_at,
+  kind,
+  code,
+  about,
+  level,
+  params,
+}: Selectable<ZoneEventsTable>): ZoneEvent {
+  const parsed = JSON.parse(params)
+  return {
+    id,
+    zone_id,
+    occurred: toIso(occurred_at),
+    kind,
+    code,
+    about,
+    level,
+    params: parsed,
+    text: textOf(code, parsed),
+  }
+}

@@ -1,0 +1,91 @@
+import { sql } from 'kysely'
+import { withDeadline } from '../clock.ts'
+import { claimDue, repairAfterClockStep } from '../database/lease-queue.ts'
+import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
+import { HOUR_MS } from '../times.ts'
+import type { WakeUps } from '../wake-up.ts'
+import { type Look, type LookDeps, lookAtZone } from './look.ts'
+import { recordLook, type ZoneClaim } from './record-look.ts'
+
+export type ZoneWorkerDeps = WorkerDeps & LookDeps & { wakeUps: WakeUps }
+
+/** Looks in progress. Half of the checks that may keep large answers, because each look asks over TCP. */
+const MAX_IN_FLIGHT = 16
+/** Of one organization: its silent name servers leave slots to the others. */
+const MAX_PER_ORGANIZATION = MAX_IN_FLIGHT / 2
+/** Shorter than the lease. */
+const DEADLINE_MS = 40_000
+/** Organizations with the same zone share a look. Shorter than the time between two looks that confirm each other. */
+const SHARED_MS = 30_000
+const MAX_SHARED = 1_000
+const BUSY_MS = 50
+
+/** Looks at the zones that are due. Runs until `stop`; `abandon` aborts looks in progress. */
+export async function runZoneWorker(deps: ZoneWorkerDeps, { stop, abandon }: Signals): Promise<void> {
+  const { db, clock, process, wakeUps, log } = deps
+  const inFlight = new Map<string, { organizationId: string; done: Promise<void> }>()
+  const looks = createSharedLooks(deps)
+  const start = (claim: ZoneClaim) => {
+    const done = processZone(deps, looks, claim, abandon)
+      .catch((err) => {
+        if (!abandon.aborted) log.error({ err, zone: claim.zone_id }, 'A look at a zone failed. It will be repeated.')
+      })
+      .finally(() => inFlight.delete(claim.zone_id))
+    inFlight.set(claim.zone_id, { organizationId: claim.organization_id, done })
+  }
+  await runWorker(deps, stop, {
+    name: 'zones',
+    table: 'due_zones',
+    wakeUp: wakeUps.zones,
+    failure: 'Due zones cannot be read. Retrying.',
+    repair: (self) => repairAfterClockStep(db, 'due_zones', self, { longestMs: sql.raw(String(HOUR_MS)) }),
+    held: () => new Set(inFlight.keys()),
+    pass: async () => {
+      const limit = Math.min(MAX_IN_FLIGHT - inFlight.size, MAX_PER_ORGANIZATION)
+      if (limit === 0) return { restMs: BUSY_MS, isIdle: false }
+      const organizations = Map.groupBy(inFlight.values(), ({ organizationId }) => organizationId)
+      const full = [...organizations].flatMap(([id, own]) => (own.length >= MAX_PER_ORGANIZATION ? [id] : []))
+      const claims = await claimDue(db, 'due_zones', { now: clock.now(), process, limit, without: full })
+      for (const claim of claims) start(claim)
+      return { restMs: claims.length === 0 ? 0 : BUSY_MS, isIdle: claims.length === 0 }
+    },
+  })
+  await Promise.all([...inFlight.values()].map(({ done }) => done))
+}
+
+/** Looks at a claimed zone, and records what it saw. */
+export async function processZone(
+  deps: Pick<ZoneWorkerDeps, 'db' | 'clock'>,
+  looks: SharedLooks,
+  claim: ZoneClaim,
+  abandon: AbortSignal,
+): Promise<void> {
+  const look = await looks(claim, abandon)
+  await recordLook(deps.db, claim, look, deps.clock.now())
+}
+
+export type SharedLooks = (claim: Pick<ZoneClaim, 'name' | 'organization_id'>, abandon: AbortSignal) => Promise<Look>
+
+/** Equal names within `SHARED_MS` have one look. */
+export function createSharedLooks(deps: LookDeps): SharedLooks {
+  const { clock } = deps
+  const looks = new Map<string, { at: number; look: Promise<Look> }>() // the oldest first
+
+  return ({ name, organization_id: group }, abandon) => {
+    for (const [key, { at }] of looks) {
+      if (clock.elapsed() - at < SHARED_MS && looks.size <= MAX_SHARED) break
+      looks.delete(key)
+    }
+    const shared = looks.get(name)
+    if (shared) return shared.look
+    const look = withDeadline(clock, DEADLINE_MS, abandon, (signal) => lookAtZone(name, deps, group, signal)).catch(
+      (error): Look => {
+        looks.delete(name)
+        if (abandon.aborted || !(error instanceof DOMException)) throw error // else the deadline
+        return { kind: 'withheld', reason: 'busy' }
+      },
+    )
+    looks.set(name, { at: clock.elapsed(), look })
+    return look
+  }
+}
