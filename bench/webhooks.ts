@@ -33,6 +33,8 @@ const { values: options } = readOptions({
     engine: { type: 'string', default: 'sqlite' },
     webhooks: { type: 'string', default: '1,100,10000' },
     requests: { type: 'string', default: '40000' },
+    /** Among which the webhooks are divided. */
+    organizations: { type: 'string', default: '1' },
     /** One in so many receivers never answers; 0 for none. */
     hanging: { type: 'string', default: '0' },
     /** A database that stands already. */
@@ -175,35 +177,46 @@ function startEffort() {
   }
 }
 
-/** Webhooks on one group and one more on a group of its own, and requests for the first ones, all due. */
+/** Webhooks on one group of each organization and one more on a group of its own, and requests for the first ones, all due. */
 async function fill(db: Database, port: number, webhooks: number, hanging: number) {
-  const given = { name: 'Bench', email: 'bench@example.com', passwordHash: '' }
-  const { id: organizationId } = await insertOrganization(db, given, systemClock.now())
-  const { id: groupId } = await db.selectFrom('groups').select('id').executeTakeFirstOrThrow()
+  const tenants: ReportedTenant[] = []
+  for (let count = Number(options.organizations); count > 0; count--) {
+    const given = { name: `Bench ${count}`, email: 'bench@example.com', passwordHash: '' }
+    const { id: organizationId } = await insertOrganization(db, given, systemClock.now())
+    const groups = db.selectFrom('groups').select('id').where('organization_id', '=', organizationId)
+    tenants.push({ organizationId, groupId: (await groups.executeTakeFirstOrThrow()).id })
+  }
   await db.transaction().execute(async (transaction) => {
     for (let index = 0; index < webhooks; index++) {
       const path = hanging > 0 && index % hanging === 0 ? '/hang' : '/hook'
       const url = `http://127.0.0.1:${port}${path}/${index}`
-      await insertWebhook(transaction, keyring, systemContext(organizationId, systemClock.now()), {
-        url,
-        groups: [groupId],
-      })
+      const { organizationId, groupId } = tenants[index % tenants.length]!
+      const context = systemContext(organizationId, systemClock.now())
+      await insertWebhook(transaction, keyring, context, { url, groups: [groupId] })
     }
   })
   const events = Math.ceil(Number(options.requests) / webhooks)
-  const AT_ONCE = Math.max(1, Math.floor(1_000 / webhooks))
+  const AT_ONCE = Math.max(1, Math.floor((1_000 * tenants.length) / webhooks))
   for (let made = 0; made < events; made += AT_ONCE) {
-    const some = Array.from({ length: Math.min(AT_ONCE, events - made) }, () => newEvent(organizationId, groupId))
-    await db.transaction().execute((transaction) => insertRequests(transaction, some, systemClock.now()))
+    for (const { organizationId, groupId } of tenants) {
+      const some = Array.from({ length: Math.min(AT_ONCE, events - made) }, () => newEvent(organizationId, groupId))
+      await db.transaction().execute((transaction) => insertRequests(transaction, some, systemClock.now()))
+    }
   }
+  const { organizationId } = tenants[0]!
   for (const turn = { after: '' }; (await fanOut(db, turn, systemClock.now())) !== undefined; ) {}
-  const first = db.selectFrom('webhook_requests').select(['body', 'event_offset', 'event_id']).limit(1)
+  const first = db
+    .selectFrom('webhook_requests')
+    .select(['organization_id', 'body', 'event_offset', 'event_id'])
+    .limit(1)
   const body = await readBody(db, await first.executeTakeFirstOrThrow())
   const id = await insertGroup(db, systemContext(organizationId, systemClock.now()), { name: 'Timed' })
   const url = `http://127.0.0.1:${port}/timed`
   await insertWebhook(db, keyring, systemContext(organizationId, systemClock.now()), { url, groups: [id] })
   return { body, ofOne: () => newEvent(organizationId, id) }
 }
+
+type ReportedTenant = Pick<ReportedEvent, 'organizationId' | 'groupId'>
 
 let events = 0
 

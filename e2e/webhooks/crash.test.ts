@@ -56,7 +56,7 @@ async function killAgainAndAgain(engine: Engine, processes: number): Promise<voi
 
   const rows = await db
     .selectFrom('webhook_requests')
-    .select(['id', 'body', 'event_offset', 'event_id', 'attempts', 'events'])
+    .select(['id', 'organization_id', 'body', 'event_offset', 'event_id', 'attempts', 'events'])
     .execute()
   expect(rows.filter(({ events }) => events === null)).toHaveLength(KILLS * EVENTS_EACH * WEBHOOKS)
   const arrived = Map.groupBy(receiver.received, ({ headers }) => String(headers['webhook-id']))

@@ -1,5 +1,5 @@
 import type { ChannelType } from '#contract/alerts.ts'
-import { isOneOf } from '../database/bulk.ts'
+import { isOneOfTenants } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { Keyring } from '../keyring.ts'
 import { type ChannelRow, openedSettings, urlNames } from './channel.ts'
@@ -19,14 +19,16 @@ export class Destinations {
 
   /** Reads the channels again, because they may have been changed. */
   async of(db: Database, keyring: Keyring, claims: readonly AlertClaim[]): Promise<AlertToSend[]> {
-    const ids = claims.flatMap(({ channel_id }) => channel_id ?? [])
+    const channels = claims.flatMap(({ organization_id, channel_id }) =>
+      channel_id === null ? [] : [{ organizationId: organization_id, id: channel_id }],
+    )
     const rows =
-      ids.length === 0
+      channels.length === 0
         ? []
         : await db
             .selectFrom('channels')
             .selectAll()
-            .where(isOneOf(db, 'id', ids))
+            .where(isOneOfTenants(db, 'channels', channels))
             .execute()
     const hosts = new Map(rows.map((row) => [`${row.organization_id} ${row.id}`, hostOf(row, keyring)]))
     return claims.map((claim) => {

@@ -1,6 +1,7 @@
 import type { MonitorState, Resolution } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Clock } from '../clock.ts'
+import { isOneOfTenants, type TenantId } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { Claim } from '../database/lease-queue.ts'
 import { readDiagnosis } from '../monitors/diagnosis.ts'
@@ -21,18 +22,18 @@ export function monitorLoader(
   db: Database,
   clock: Pick<Clock, 'now'>,
 ): (claim: Claim<'due_checks'>) => Promise<LoadedMonitor<MonitorRow> | undefined> {
-  let batch: { ids: string[]; rows: Promise<Map<string, MonitorRow>> } | undefined
+  let batch: { monitors: TenantId[]; rows: Promise<Map<string, MonitorRow>> } | undefined
   const nextBatch = () => {
-    const ids: string[] = []
+    const monitors: TenantId[] = []
     const rows = new Promise((resolve) => setImmediate(resolve)).then(() => {
       batch = undefined
-      return readMonitors(db, ids)
+      return readMonitors(db, monitors)
     })
-    return { ids, rows }
+    return { monitors, rows }
   }
   return async (claim) => {
     batch ??= nextBatch()
-    batch.ids.push(claim.monitor_id)
+    batch.monitors.push({ organizationId: claim.organization_id, id: claim.monitor_id })
     const row = (await batch.rows).get(claim.monitor_id)
     if (!row || claim.planned_change_id === null) return row && { recorded: recordedOf(row, claim, clock.now()), row }
     const planned = await findOpenChange(db, row)
@@ -40,8 +41,12 @@ export function monitorLoader(
   }
 }
 
-async function readMonitors(db: Database, ids: readonly string[]): Promise<Map<string, MonitorRow>> {
-  const rows = await db.selectFrom('monitors').selectAll().where('id', 'in', ids).execute()
+async function readMonitors(db: Database, monitors: readonly TenantId[]): Promise<Map<string, MonitorRow>> {
+  const rows = await db
+    .selectFrom('monitors')
+    .selectAll()
+    .where(isOneOfTenants(db, 'monitors', monitors))
+    .execute()
   return new Map(rows.map((row) => [row.id, row]))
 }
 

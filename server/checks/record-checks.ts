@@ -3,7 +3,7 @@ import type { Notify } from '#contract/monitors.ts'
 import { insertInformationAlerts } from '../alerts/information-alerts.ts'
 import { recordAudit } from '../audit-log.ts'
 import { systemContext } from '../context.ts'
-import { isOneOf } from '../database/bulk.ts'
+import { isOneOf, isOneOfTenants } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { LEASE_MS, reschedule, setSchedules, type Waits } from '../database/lease-queue.ts'
 import { updateTenantRow } from '../database/tenant-row.ts'
@@ -172,12 +172,14 @@ async function recordPlannedChange(
 
 /** Locks the rows of the monitors that change. Other monitors are not read. */
 async function lockMonitors(db: Database, changes: readonly CheckWrite[]) {
-  const ids = changes.flatMap(({ columns, result }) => (columns ? [result.claim.monitor_id] : []))
-  if (ids.length === 0) return new Map()
+  const locked = changes.flatMap(({ columns, result: { claim } }) =>
+    columns ? [{ organizationId: claim.organization_id, id: claim.monitor_id }] : [],
+  )
+  if (locked.length === 0) return new Map()
   const rows = await db
     .selectFrom('monitors')
     .select(['id', 'organization_id', 'group_id', 'notify', 'version'])
-    .where('id', 'in', ids)
+    .where(isOneOfTenants(db, 'monitors', locked))
     .orderBy('id')
     .modifyEnd(forUpdate(db))
     .execute()

@@ -20,7 +20,7 @@ async function givenWebhook(db: Database, { organizationId }: Checks, groups: st
   const received = async () => {
     const rows = await db
       .selectFrom('webhook_requests')
-      .select(['body', 'event_offset', 'event_id'])
+      .select(['organization_id', 'body', 'event_offset', 'event_id'])
       .where('webhook_id', '=', id)
       .orderBy('id')
       .execute()

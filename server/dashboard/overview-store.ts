@@ -297,7 +297,7 @@ export async function readFirstSteps(
       (select count(*) from (select id, last_error from webhooks
             where organization_id = ${organizationId} and last_executed_at is not null order by last_executed_at limit ${MAX_FIRST_DELIVERIES}) as used
           where last_error is null or exists (select 1 as one from (select status from webhook_requests
-              where webhook_id = used.id order by created_at, id limit ${MAX_FIRST_DELIVERIES}) as oldest
+              where organization_id = ${organizationId} and webhook_id = used.id order by created_at, id limit ${MAX_FIRST_DELIVERIES}) as oldest
             where status = 'DELIVERED')) as delivered`.execute(db)
   const { alerts, sent, delivered } = rows[0]!
   return { alerts: alerts > 0, arrived: sent > 0 || delivered > 0 }

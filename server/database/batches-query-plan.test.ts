@@ -42,7 +42,7 @@ onBothEngines('the query plans of deletions in batches', (_fresh, engine) => {
       await deleteOldAlerts(deps, stop)
       await deleteOldJobs(deps, stop)
       await deleteOldMails(deps, stop)
-      await deleteWaitingEvents(db, 'whk_1')
+      await deleteWaitingEvents(db, { organizationId: 'org_1', webhookId: 'whk_1' })
       await pruneAccess(db, 0)
       await pruneRateLog(db, 0)
     })

@@ -16,6 +16,7 @@ import { incidentGroups } from './migrations/0019-incident-groups.ts'
 import { checkGaps } from './migrations/0020-check-gaps.ts'
 import { announcedMonitors } from './migrations/0021-announced-monitors.ts'
 import { zones } from './migrations/0022-zones.ts'
+import { organizationOfRemovedWebhooks } from './migrations/0024-organization-of-removed-webhooks.ts'
 import { DIALECTS, type Dialect, type Migration } from './migrations/dialect.ts'
 
 /** In order, never changed once released. The number of a migration is its position here, from 1. */
@@ -35,6 +36,7 @@ export const MIGRATIONS: readonly Migration[] = [
   checkGaps,
   announcedMonitors,
   zones,
+  organizationOfRemovedWebhooks,
 ]
 
 /** The id of the advisory lock that every migrating process takes. Any constant. */

@@ -114,6 +114,8 @@ export type DueWebhooksTable = {
 /** Deleted webhooks whose requests are not all deleted yet. */
 export type RemovedWebhooksTable = {
   webhook_id: Once<string>
+  /** Null in a row of the previous version. */
+  organization_id: Once<string | null>
   removed_at: Once<number>
 }
 

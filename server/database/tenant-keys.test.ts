@@ -48,4 +48,22 @@ test('a statement is filtered by the organization when a condition or an inserte
   expect(isAcross('select * from "monitors" where "monitors"."organization_id" = ?')).toBe(false)
   expect(isAcross('insert into "groups" ("id", "organization_id") values (?, ?)')).toBe(false)
   expect(isAcross('select * from "people" where "id" = ?')).toBe(false)
+  expect(isAcross('select * from "monitors" where "organization_id" > ?')).toBe(true)
+})
+
+test('each table of a join and of a nested statement needs its own condition', () => {
+  const isAcross = (statement: string) => isAcrossOrganizations(statement, ['monitors', 'groups'])
+  const join = 'select 1 from monitors join groups as g on g.id = monitors.group_id'
+  const bothIn = `${join} and g.organization_id = monitors.organization_id`
+  expect(isAcross(`${join} where monitors.organization_id = ?`)).toBe(true)
+  expect(isAcross(`${bothIn} where monitors.organization_id = ?`)).toBe(false)
+  const ofOne = 'from monitors where organization_id = ?'
+  expect(isAcross(`select (select name from groups where id = group_id) ${ofOne}`)).toBe(true)
+  expect(isAcross(`select (select name from groups where organization_id = ? and id = group_id) ${ofOne}`)).toBe(false)
+  expect(
+    isAcross('with g as (select id from groups limit 1) update monitors set x = 1 where organization_id = ?'),
+  ).toBe(true)
+  expect(isAcross(`select 1 ${ofOne} union all select 1 from groups`)).toBe(true)
+  expect(isAcross('insert into groups (id) select id from monitors where organization_id = ?')).toBe(true)
+  expect(isAcross('delete from monitors where (organization_id, id) in (select ? , id from people)')).toBe(false)
 })

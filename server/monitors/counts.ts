@@ -142,7 +142,7 @@ async function candidates(db: Database, tenant: Tenant, filter: MonitorFilter) {
     (narrowest.isFew || (narrowest.count < MAX_COUNTED && search && !(await isFoundFew(db, tenant, search))))
   if (search && !isNarrow) {
     const remaining = isExact(search) ? { ...filter, search: undefined } : filter
-    return { rows: monitorsByIds(db, await countedIds(db, tenant, search, MAX_COUNTED)), remaining }
+    return { rows: monitorsByIds(db, tenant, await countedIds(db, tenant, search, MAX_COUNTED)), remaining }
   }
   const all = db.selectFrom('monitors').where('monitors.organization_id', '=', organizationId)
   if (!narrowest) return { rows: all, remaining: filter }
@@ -154,10 +154,11 @@ async function candidates(db: Database, tenant: Tenant, filter: MonitorFilter) {
   return { rows: rowsByFilter(db, tenant, narrowest.filter), remaining: { ...filter, labels, incident }, count }
 }
 
-function rowsByFilter(db: Database, { organizationId }: Tenant, filter: IndexedFilter) {
+function rowsByFilter(db: Database, tenant: Tenant, filter: IndexedFilter) {
+  const { organizationId } = tenant
   if (filter.ids) {
     const ids = sql<{ id: string }>`(${filter.ids} limit ${MAX_COUNTED})`
-    if (engineOf(db) === 'sqlite') return monitorsByIds(db, ids)
+    if (engineOf(db) === 'sqlite') return monitorsByIds(db, tenant, ids)
     // PostgreSQL 17 and newer finds a list of ids in one pass of the index, with half of the pages of a join.
     const monitors = db.selectFrom('monitors').where('monitors.organization_id', '=', organizationId)
     return monitors.where(sql<boolean>`monitors.id = any(array${ids})`)

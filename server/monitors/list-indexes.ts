@@ -181,7 +181,11 @@ const byIncident = ({ organizationId }: Tenant, incident: string): IndexedFilter
 })
 
 /** SQLite reads the left side of a cross join first. */
-export function monitorsByIds(db: Database, ids: RawBuilder<{ id: string }>) {
-  const rows = db.selectFrom(ids.as('ids')).crossJoin('monitors').whereRef('monitors.id', '=', 'ids.id')
+export function monitorsByIds(db: Database, { organizationId }: Tenant, ids: RawBuilder<{ id: string }>) {
+  const rows = db
+    .selectFrom(ids.as('ids'))
+    .crossJoin('monitors')
+    .whereRef('monitors.id', '=', 'ids.id')
+    .where('monitors.organization_id', '=', organizationId)
   return rows as unknown as SelectQueryBuilder<Tables, 'monitors', object>
 }

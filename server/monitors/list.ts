@@ -13,7 +13,7 @@ import { type ListPlan, monitorsByIds, ORDERS, type OrderName, planList } from '
 import { type Inclusion, type MonitorResponseRow, toMonitor } from './monitor.ts'
 import { isExact } from './search.ts'
 import type { Links } from './setup-pages.ts'
-import { columnsOf } from './store.ts'
+import { columnsOf, ofMonitor } from './store.ts'
 import { withWaits } from './waits.ts'
 
 /** The page as JSON. Throws as `listMonitors` does. */
@@ -78,15 +78,13 @@ function selectRows(db: Database, tenant: Tenant, plan: ListPlan, filter: Monito
     ...(isSearchDone && { search: undefined }),
     ...(plan.sparse && { states: [] }),
   }
-  let rows = fromPlan(db, plan).select(columnsOf(included)).where(matchesFilter(tenant, remaining))
+  let rows = fromPlan(db, tenant, plan).select(columnsOf(included)).where(matchesFilter(tenant, remaining))
   // A case hides the states from SQLite, which would read a range of the index for each state.
   if (plan.sparse && states.length > 0) {
     rows = rows.where(sql<boolean>`case when monitors.state in (${sql.join(states)}) then 1 else 0 end = 1`)
   }
   if (where !== undefined) rows = rows.where(sql.raw<boolean>(where))
-  const withGroup = included.group
-    ? rows.innerJoin('groups', 'groups.id', 'monitors.group_id').select('groups.slug as group_slug')
-    : rows
+  const withGroup = included.group ? rows.innerJoin('groups', ofMonitor).select('groups.slug as group_slug') : rows
   const order = lookup?.isOrdered ? { column: id } : plan.order
   return { rows: withGroup, id, order }
 }
@@ -100,8 +98,8 @@ function selectInOrder(db: Database, { organizationId }: Tenant, { index }: List
 }
 
 /** A subquery reads `last_checked` for each row: PostgreSQL then uses the index of the order. */
-function fromPlan(db: Database, { index, lookup }: ListPlan) {
-  const rows = lookup ? monitorsByIds(db, lookup.ids) : db.selectFrom(fromIndex(db, 'monitors', index))
+function fromPlan(db: Database, tenant: Tenant, { index, lookup }: ListPlan) {
+  const rows = lookup ? monitorsByIds(db, tenant, lookup.ids) : db.selectFrom(fromIndex(db, 'monitors', index))
   const lastChecked = sql<
     number | null
   >`(select ${lastCheckedAt} from due_checks where due_checks.slot = monitors.slot)`

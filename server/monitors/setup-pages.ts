@@ -175,6 +175,7 @@ const objectOf = ({ id, key }: PageRow) => ({ id, label: key ?? id })
 /** By the id of the monitor: its page, and whether all monitors of that are VALID. */
 export async function describePages(
   db: Database,
+  { organizationId }: Tenant,
   monitorIds: readonly string[],
 ): Promise<Map<string, { id: string; key: string | null; is_done: boolean }>> {
   const pages = await db
@@ -189,16 +190,21 @@ export async function describePages(
         .onRef('setup_pages.organization_id', '=', 'waits.organization_id')
         .onRef('setup_pages.id', '=', 'waits.page_id'),
     )
-    .select(['waits.organization_id', 'waits.monitor_id', 'setup_pages.id', 'setup_pages.key'])
+    .select(['waits.monitor_id', 'setup_pages.id', 'setup_pages.key'])
+    .where('monitors.organization_id', '=', organizationId)
     .where(isOneOf(db, 'monitors.id', monitorIds))
     .execute()
   if (pages.length === 0) return new Map()
   const unfinished = await db
     .selectFrom('waits')
-    .innerJoin('monitors', 'monitors.id', 'waits.monitor_id')
+    .innerJoin('monitors', (join) =>
+      join
+        .onRef('monitors.organization_id', '=', 'waits.organization_id')
+        .onRef('monitors.id', '=', 'waits.monitor_id'),
+    )
     .select('waits.page_id')
     .distinct()
-    .where(isOneOf(db, 'waits.organization_id', [...new Set(pages.map(({ organization_id }) => organization_id))]))
+    .where('waits.organization_id', '=', organizationId)
     .where(isOneOf(db, 'waits.page_id', [...new Set(pages.map(({ id }) => id))]))
     .where('monitors.state', '<>', 'VALID')
     .execute()

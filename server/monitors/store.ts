@@ -1,7 +1,9 @@
+import type { JoinBuilder } from 'kysely'
 import type { PayloadMonitor } from '#contract/webhooks.ts'
 import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import type { Tables } from '../database/schema.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
 import { findIdsByExternalId } from '../groups/labels.ts'
 import { conflict, notFound } from '../problem.ts'
@@ -28,6 +30,10 @@ export function columnsOf(included: Inclusion) {
 }
 
 const OPTIONAL_COLUMNS = ['frequency', 'resolution', 'external_id', 'tags', 'metadata'] as const
+
+/** The condition of a join with `groups`: the group of the monitor. */
+export const ofMonitor = (join: JoinBuilder<Pick<Tables, 'groups' | 'monitors'>, 'groups' | 'monitors'>) =>
+  join.onRef('groups.organization_id', '=', 'monitors.organization_id').onRef('groups.id', '=', 'monitors.group_id')
 
 /** Throws `not_found`, also for a monitor of another organization. */
 export async function getMonitor(
@@ -59,7 +65,7 @@ const selectMonitors = (db: Database, { organizationId }: Tenant, included: Incl
   db
     .selectFrom('monitors')
     .innerJoin('due_checks', 'due_checks.slot', 'monitors.slot')
-    .innerJoin('groups', 'groups.id', 'monitors.group_id')
+    .innerJoin('groups', ofMonitor)
     .select(columnsOf(included))
     .select([lastCheckedAt.as('last_checked_at'), 'groups.slug as group_slug'])
     .where('monitors.organization_id', '=', organizationId)
@@ -91,15 +97,20 @@ export async function checkNow(db: Database, tenant: Tenant, id: string, now: nu
 }
 
 /** What webhook payloads can include, by the ids of the monitors that still exist in this transaction. */
-export async function describeMonitors(db: Database, ids: readonly string[]): Promise<Map<string, PayloadMonitor>> {
+export async function describeMonitors(
+  db: Database,
+  { organizationId }: Tenant,
+  ids: readonly string[],
+): Promise<Map<string, PayloadMonitor>> {
   const rows = await db
     .selectFrom('monitors')
-    .innerJoin('groups', 'groups.id', 'monitors.group_id')
+    .innerJoin('groups', ofMonitor)
     .select(['monitors.id', 'monitors.external_id', 'monitors.tags', 'monitors.metadata', 'monitors.diagnosis'])
     .select(['groups.id as group_id', 'groups.slug', 'groups.name', 'groups.external_id as group_external_id'])
+    .where('monitors.organization_id', '=', organizationId)
     .where(isOneOf(db, 'monitors.id', ids))
     .execute()
-  const pages = await describePages(db, ids)
+  const pages = await describePages(db, { organizationId }, ids)
   return new Map(
     rows.map((row) => [
       row.id,

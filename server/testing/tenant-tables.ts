@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.ts'
+import { tableUses } from './sql-scopes.ts'
 
 /**
  * Every table outside of these two lists holds rows of tenants: its primary key, unique keys and foreign keys contain the
@@ -56,14 +57,10 @@ const EXCEPTIONS: readonly { statement: RegExp; reason: string }[] = [
   },
 ]
 
-/** Whether a statement accesses rows of tenants without a condition on their organization and without inserting it. */
+/** Whether a statement uses a table of tenants' rows without a condition on its organization and without inserting it. */
 export function isAcrossOrganizations(statement: string, tenantTables: readonly string[]): boolean {
-  const text = statement.replaceAll('"', '')
-  const accessesTenants = new RegExp(`\\b(?:from|join|into|update)\\s+(?:${tenantTables.join('|')})\\b`, 'i')
-  if (!accessesTenants.test(text) || EXCEPTIONS.some((exception) => exception.statement.test(statement))) return false
-  const isFiltered = /\b(?:where|and|on)\s+\(*(?:\w+\.)?organization_id\b/i.test(text)
-  const isInserted = /\binto\s+\w+\s*\([^)]*\borganization_id\b/i.test(text)
-  return !isFiltered && !isInserted
+  if (EXCEPTIONS.some((exception) => exception.statement.test(statement))) return false
+  return tableUses(statement, tenantTables).some(({ namesOrganization }) => !namesOrganization)
 }
 
 /** Reads the schema. `monitor_search…` are the FTS5 tables of SQLite, which are joined with `monitor_texts`. */

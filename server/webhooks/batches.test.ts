@@ -197,6 +197,7 @@ onBothEngines('batches', (fresh) => {
     await world.db.transaction().execute((tx) =>
       deleteRequests(
         tx,
+        { organizationId: world.organizationId },
         requests.map(({ id }) => id),
       ),
     )

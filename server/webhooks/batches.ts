@@ -81,9 +81,11 @@ export function planBatches(
   return { batches: [...batches, open.map(({ event_id }) => event_id)], dueAt: null }
 }
 
-async function readWaiting(db: Database, { webhook_id }: BatchQueue): Promise<WaitingEvent[]> {
+async function readWaiting(db: Database, { webhook_id, organization_id }: BatchQueue): Promise<WaitingEvent[]> {
   const { rows } = await sql<WaitingEvent>`select event_id, added_at, length(octets) as size from batched_events
-    where webhook_id = ${webhook_id} and request_id is null order by event_id limit ${MAX_EVENTS}`.execute(db)
+    where organization_id = ${organization_id} and webhook_id = ${webhook_id} and request_id is null order by event_id limit ${MAX_EVENTS}`.execute(
+    db,
+  )
   return rows.map((row) => ({ ...row, size: Number(row.size) }))
 }
 
@@ -147,9 +149,13 @@ export async function batchRequestIds(
 }
 
 /** Deletes some of the events that wait for a batch of a deleted webhook. Returns how many. */
-export async function deleteWaitingEvents(db: Database, webhookId: string): Promise<number> {
+export async function deleteWaitingEvents(
+  db: Database,
+  { organizationId, webhookId }: Tenant & { webhookId: string },
+): Promise<number> {
   const some = db
     .selectFrom('batched_events')
+    .where('organization_id', '=', organizationId)
     .where('webhook_id', '=', webhookId)
     .where('request_id', 'is', null)
     .orderBy('event_id')

@@ -1,5 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import { deleteEach, isOneOf } from '../database/bulk.ts'
+import { deleteEach, isOneOf, isOneOfTenants, type TenantId } from '../database/bulk.ts'
 import { type Database, engineOf, inTransaction, skipLocked } from '../database/database.ts'
 import { claimRows, type Lease } from '../database/lease-queue.ts'
 import type { WebhookRequestsTable } from '../database/schema-webhooks.ts'
@@ -30,7 +30,7 @@ export type ClaimOptions = {
   now: number
   process: number
   /** Webhooks to check although they are not due: this process stopped at its capacity when it last claimed for them. */
-  refill: readonly string[]
+  refill: readonly TenantId[]
   /** How many more requests this process can take, in total, for one webhook and for one organization. */
   capacity: number
   capacityOf: (webhookId: string) => number
@@ -40,7 +40,7 @@ export type ClaimOptions = {
 export type ClaimResult = {
   claimed: ClaimedRequest[]
   /** Webhooks that may have more due requests. */
-  backlogged: string[]
+  backlogged: TenantId[]
   /** How many webhooks were checked. */
   webhookCount: number
 }
@@ -58,32 +58,33 @@ const RECHECK_MS = 1_000
 export async function claimRequests(db: Database, keyring: Keyring, options: ClaimOptions): Promise<ClaimResult> {
   const { now, process, refill, capacity, capacityOf, capacityOfOrganization } = options
   const due = await findDueWebhooks(db, now, Math.min(capacity, WEBHOOK_BATCH_SIZE))
-  const ids = [...new Set([...due, ...refill])]
+  const dueIds = new Set(due.map(({ id }) => id))
+  const webhooks = [...due, ...refill.filter(({ id }) => !dueIds.has(id))]
   // Usually nothing is due, and no transaction is needed.
-  if (ids.length === 0) return { claimed: [], backlogged: [], webhookCount: 0 }
-  const capacities = Object.fromEntries(ids.map((id) => [id, capacityOf(id)]))
-  const input = { now, process, capacity, capacities, capacityOfOrganization }
+  if (webhooks.length === 0) return { claimed: [], backlogged: [], webhookCount: 0 }
+  const capacities = Object.fromEntries(webhooks.map(({ id }) => [id, capacityOf(id)]))
+  const input = { now, process, webhooks, capacity, capacities, capacityOfOrganization }
   const { rows, backlogged } = await inTransaction(db, (transaction) => claimInTransaction(transaction, input))
-  return { claimed: decryptClaims(rows, keyring), backlogged, webhookCount: ids.length }
+  return { claimed: decryptClaims(rows, keyring), backlogged, webhookCount: webhooks.length }
 }
 
-async function findDueWebhooks(db: Database, now: number, limit: number): Promise<string[]> {
-  const rows = await db
+async function findDueWebhooks(db: Database, now: number, limit: number): Promise<TenantId[]> {
+  return await db
     .selectFrom('due_webhooks')
     .innerJoin('webhooks', 'webhooks.id', 'webhook_id')
-    .select('webhook_id')
+    .select(['webhook_id as id', 'organization_id as organizationId'])
     .where('due_at', '<=', now)
     .orderBy('due_at')
     .limit(limit)
     .execute()
-  return rows.map(({ webhook_id }) => webhook_id)
 }
 
 type ClaimInput = {
   now: number
   process: number
   capacity: number
-  /** The webhooks to check, and how many more requests of each this process can take. */
+  webhooks: readonly TenantId[]
+  /** How many more requests of each webhook this process can take. */
   capacities: Readonly<Record<string, number>>
   capacityOfOrganization: (organizationId: string) => number
 }
@@ -118,8 +119,11 @@ class CapacityShares {
 }
 
 /** Claims and reads in one transaction: if the read fails, nothing stays claimed. */
-async function claimInTransaction(db: Database, input: ClaimInput): Promise<{ rows: ClaimRows; backlogged: string[] }> {
-  const queues = await lockQueues(db, Object.keys(input.capacities))
+async function claimInTransaction(
+  db: Database,
+  input: ClaimInput,
+): Promise<{ rows: ClaimRows; backlogged: TenantId[] }> {
+  const queues = await lockQueues(db, input.webhooks)
   const { next, stored } = await writeBatches(db, queues, input.now)
   const ids = queues.map(({ webhook_id }) => webhook_id)
   const shares = new CapacityShares(input.capacity, input.capacityOfOrganization)
@@ -133,26 +137,26 @@ async function claimInTransaction(db: Database, input: ClaimInput): Promise<{ ro
   await scheduleSendingQueues(db, queues, input.now)
   await scheduleOtherQueues(db, queues, input.now)
   await scheduleBatches(db, next)
-  const rows = await readClaimRows(db, claims)
+  const rows = await readClaimRows(db, claims, organizations)
   await countStored(db, stored)
-  return { rows, backlogged }
+  return { rows, backlogged: input.webhooks.filter(({ id }) => backlogged.has(id)) }
 }
 
 /**
  * Locks the queues against other dispatchers and against transactions that add requests. Skips queues that another dispatcher
  * has locked.
  */
-async function lockQueues(db: Database, webhookIds: readonly string[]): Promise<(WebhookQueue & BatchQueue)[]> {
+async function lockQueues(db: Database, webhooks: readonly TenantId[]): Promise<(WebhookQueue & BatchQueue)[]> {
   const locked = engineOf(db) === 'postgres' ? sql`for update of due_webhooks skip locked` : sql``
   const { rows } = await sql<
     WebhookQueue & BatchQueue
   >`select due_webhooks.webhook_id, organization_id, is_active, state, probe_at, drain_after, drain_to,
       batch_max_events, batch_max_wait_seconds, (
-        select added_at from batched_events where batched_events.webhook_id = due_webhooks.webhook_id and request_id is null
-        order by event_id limit 1
+        select added_at from batched_events where batched_events.organization_id = webhooks.organization_id
+          and batched_events.webhook_id = due_webhooks.webhook_id and request_id is null order by event_id limit 1
       ) as waiting_since
     from due_webhooks join webhooks on webhooks.id = due_webhooks.webhook_id
-    where ${isOneOf(db, 'due_webhooks.webhook_id', webhookIds)} ${locked}`.execute(db)
+    where ${isOneOfTenants(db, 'webhooks', webhooks)} ${locked}`.execute(db)
   return rows
 }
 
@@ -206,7 +210,7 @@ async function findScheduled(
     const counts = Map.groupBy(due, ({ webhook_id }) => webhook_id)
     backlogged.push(...ids.filter((id) => counts.get(id)?.length === capacity))
   }
-  return { requests, backlogged }
+  return { requests, backlogged: new Set(backlogged) }
 }
 
 /** A queue that sends is due with its earliest request, also with a claimed one, because its process may die. */
@@ -332,19 +336,24 @@ type ClaimRows = {
 }
 
 /** Requests that were deleted, or whose webhook was deleted, leave the queue. */
-async function readClaimRows(db: Database, claims: readonly RequestClaim[]): Promise<ClaimRows> {
+async function readClaimRows(
+  db: Database,
+  claims: readonly RequestClaim[],
+  organizations: ReadonlyMap<string, string>,
+): Promise<ClaimRows> {
   if (claims.length === 0) return { requests: [], events: [], targets: [] }
-  const webhookIds = [...new Set(claims.map(({ webhook_id }) => webhook_id))]
+  const ofOrganization = (webhookId: string, id: string) => ({ organizationId: organizations.get(webhookId)!, id })
+  const webhooks = claims.map(({ webhook_id }) => ofOrganization(webhook_id, webhook_id))
   const targets = await db
     .selectFrom('webhooks')
     .select(TARGET_COLUMNS)
-    .where(isOneOf(db, 'id', webhookIds))
+    .where(isOneOfTenants(db, 'webhooks', webhooks))
     .execute()
-  const requestIds = claims.map(({ request_id }) => request_id)
+  const requestIds = claims.map(({ webhook_id, request_id }) => ofOrganization(webhook_id, request_id))
   const rows = await db
     .selectFrom('webhook_requests')
     .select(REQUEST_COLUMNS)
-    .where(isOneOf(db, 'id', requestIds))
+    .where(isOneOfTenants(db, 'webhook_requests', requestIds))
     .execute()
   const byId = new Map(rows.map((row) => [row.id, row]))
   const webhookIdsFound = new Set(targets.map(({ id }) => id))
@@ -356,8 +365,10 @@ async function readClaimRows(db: Database, claims: readonly RequestClaim[]): Pro
     return []
   })
   await deleteEach(db, { table: 'due_requests', key: { webhook_id: 'text', request_id: 'text' } }, deletedClaims)
-  const eventIds = requests.flatMap(({ row }) => (row.event_offset === null ? [] : [row.event_id!]))
-  return { requests, events: await readEventBodies(db, [...new Set(eventIds)]), targets }
+  const events = requests.flatMap(({ row }) =>
+    row.event_offset === null ? [] : [{ organizationId: row.organization_id, id: row.event_id! }],
+  )
+  return { requests, events: await readEventBodies(db, events), targets }
 }
 
 /** Decrypts the secrets, so that the requests can be sent. */

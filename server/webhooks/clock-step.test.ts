@@ -57,6 +57,7 @@ onBothEngines('deliveries after the clock was set back', (fresh) => {
 
   test('a webhook is checked now, and a paused one is probed within an hour', async () => {
     const db = await fresh()
+    await insertWebhooks(db, ['whk_far', 'whk_paused', 'whk_idle'])
     await db
       .insertInto('due_webhooks')
       .values([
@@ -112,7 +113,18 @@ type Row = {
   is_manual?: 0 | 1
 }
 
+async function insertWebhooks(db: Database, ids: readonly string[]): Promise<void> {
+  const organization = { id: 'org_1', created_at: 0, name: 'Test', slug: 'test', event_retention_days: null }
+  await db.insertInto('organizations').values(organization).execute()
+  const row = { organization_id: 'org_1', created_at: 0, url: '', secret: Buffer.of(), headers: Buffer.of() }
+  await db
+    .insertInto('webhooks')
+    .values(ids.map((id) => ({ ...row, id, is_active: 1, state: 'active' })))
+    .execute()
+}
+
 async function insert(db: Database, rows: Row[]): Promise<void> {
+  await insertWebhooks(db, ['whk_1'])
   await db.insertInto('due_webhooks').values({ webhook_id: 'whk_1', due_at: LATER }).execute()
   for (const { id, due_at, status = 'RETRYING', attempted = null, claimed_by = null, is_manual = 0 } of rows) {
     await db

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { LEASE_MS, repairAfterClockStep, type Waits } from '../database/lease-queue.ts'
@@ -16,8 +17,9 @@ const WEBHOOK_BATCH_SIZE = 200
 export async function repairRequests(db: Database, self: { now: number; process: number }): Promise<void> {
   for (let after = ''; ; await yieldToEventLoop()) {
     const webhooks = await readWebhooks(db, after, self.now)
-    for (const { id, waits } of webhooks) {
-      if (waits) await repairAfterClockStep(db, 'due_requests', self, waitsOf(db, id))
+    for (const { id, organization_id, waits } of webhooks) {
+      const webhook = { organizationId: organization_id, webhookId: id }
+      if (waits) await repairAfterClockStep(db, 'due_requests', self, waitsOf(db, webhook))
     }
     const planned = webhooks
       .filter(({ due_at, is_batched }) => is_batched || (due_at !== null && due_at > self.now))
@@ -32,23 +34,27 @@ export async function repairRequests(db: Database, self: { now: number; process:
 async function readWebhooks(db: Database, after: string, now: number) {
   const { rows } = await sql<{
     id: string
+    organization_id: string
     due_at: number | null
     waits: number | boolean
     is_batched: number | boolean
   }>`
-    select webhook_id as id, due_at, exists (
+    select webhook_id as id, webhooks.organization_id, due_at, exists (
       select 1 from due_requests where due_requests.webhook_id = due_webhooks.webhook_id and due_requests.due_at > ${now}
     ) as waits, exists (
-      select 1 from batched_events where batched_events.webhook_id = due_webhooks.webhook_id and request_id is null
+      select 1 from batched_events where batched_events.organization_id = webhooks.organization_id
+        and batched_events.webhook_id = due_webhooks.webhook_id and request_id is null
     ) as is_batched
-    from due_webhooks where webhook_id > ${after} order by webhook_id limit ${WEBHOOK_BATCH_SIZE}`.execute(db)
+    from due_webhooks join webhooks on webhooks.id = due_webhooks.webhook_id
+    where webhook_id > ${after} order by webhook_id limit ${WEBHOOK_BATCH_SIZE}`.execute(db)
   return rows
 }
 
-function waitsOf(db: Database, webhookId: string): Waits {
+function waitsOf(db: Database, { organizationId, webhookId }: Tenant & { webhookId: string }): Waits {
   const [min, max] = engineOf(db) === 'sqlite' ? [sql`min`, sql`max`] : [sql`least`, sql`greatest`]
   return {
-    join: sql`join webhook_requests on webhook_requests.id = due_requests.request_id`,
+    join: sql`join webhook_requests on webhook_requests.organization_id = ${organizationId}
+      and webhook_requests.id = due_requests.request_id`,
     where: sql`due_requests.webhook_id = ${webhookId}`,
     longestMs: sql`case when claimed_by is not null then ${sql.lit(LEASE_MS)}
       when is_manual = 1 or status <> 'RETRYING' or last_attempt_at is null then 0
@@ -57,7 +63,9 @@ function waitsOf(db: Database, webhookId: string): Waits {
       const ids = rows.map(({ request_id }) => request_id as string)
       await sql`update webhook_requests set next_attempt_at = ${min}(next_attempt_at, queue.due_at)
         from due_requests as queue where queue.webhook_id = ${webhookId} and queue.request_id = webhook_requests.id
-          and ${isOneOf(transaction, 'webhook_requests.id', ids)} and next_attempt_at is not null`.execute(transaction)
+          and webhook_requests.organization_id = ${organizationId} and ${isOneOf(transaction, 'webhook_requests.id', ids)} and next_attempt_at is not null`.execute(
+        transaction,
+      )
     },
   }
 }

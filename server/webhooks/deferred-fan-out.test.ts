@@ -92,7 +92,7 @@ onBothEngines('requests for many webhooks', (fresh) => {
 
     for (let from = 0; from < 500; from += 100) {
       const ids = rows.slice(from, from + 100).map(({ id }) => id)
-      await db.transaction().execute((transaction) => deleteRequests(transaction, ids))
+      await db.transaction().execute((transaction) => deleteRequests(transaction, { organizationId }, ids))
     }
     expect(await db.selectFrom('event_bodies').selectAll().execute()).toEqual([])
     expect(await db.selectFrom('webhook_storage').select('octets').execute()).toEqual([{ octets: 0 }])
@@ -103,7 +103,7 @@ onBothEngines('requests for many webhooks', (fresh) => {
     const { webhooks, report, requests, organizationId } = await givenGroup(db, 500)
     await report(1)
     const broken = db.transaction().execute(async (transaction) => {
-      expect(await writeFanOutBatch(transaction, { organizations: [organizationId], now })).toBe(200)
+      expect(await writeFanOutBatch(transaction, { organizationId, limit: 200, now })).toBe(200)
       throw new Error('killed')
     })
     await expect(broken).rejects.toThrow('killed')

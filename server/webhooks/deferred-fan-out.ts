@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { PayloadMonitor } from '#contract/webhooks.ts'
+import type { Tenant } from '../context.ts'
 import { deleteEach, isOneOf, updateEach } from '../database/bulk.ts'
 import { type Database, inTransaction, skipLocked } from '../database/database.ts'
 import type { FanOutsTable } from '../database/schema-webhooks.ts'
@@ -34,7 +35,13 @@ export async function fanOut(db: Database, position: FanOutPosition, now: number
   const organizations = await nextOrganizations(db, position)
   if (organizations.length === 0) return undefined
   position.after = organizations.at(-1)!
-  return await inTransaction(db, (transaction) => writeFanOutBatch(transaction, { organizations, now }))
+  const limit = Math.floor(REQUEST_BATCH_SIZE / organizations.length)
+  let count = 0
+  for (const organizationId of organizations) {
+    const batch = { organizationId, limit, now }
+    count += await inTransaction(db, (transaction) => writeFanOutBatch(transaction, batch))
+  }
+  return count
 }
 
 async function nextOrganizations(db: Database, position: FanOutPosition): Promise<string[]> {
@@ -62,27 +69,24 @@ async function nextOrganization(db: Database, after: string): Promise<string | u
 
 export async function writeFanOutBatch(
   db: Database,
-  { organizations, now }: { organizations: readonly string[]; now: number },
+  { organizationId, limit, now }: Tenant & { limit: number; now: number },
 ): Promise<number> {
-  const capacity = Math.floor(REQUEST_BATCH_SIZE / organizations.length)
   const steps: FanOutStep[] = []
-  for (const organizationId of organizations) {
-    let remaining = capacity
-    for (const row of await lockFanOuts(db, organizationId)) {
-      if (remaining === 0) break
-      const missing = (JSON.parse(row.webhooks) as string[]).filter((id) => id > row.after_webhook)
-      const next = missing.slice(0, remaining)
-      const receivers = await readExistingReceivers(db, next)
-      steps.push({ row, receivers, after: next.at(-1)!, isDone: next.length === missing.length })
-      remaining -= next.length
-    }
+  let remaining = limit
+  for (const row of await lockFanOuts(db, organizationId)) {
+    if (remaining === 0) break
+    const missing = (JSON.parse(row.webhooks) as string[]).filter((id) => id > row.after_webhook)
+    const next = missing.slice(0, remaining)
+    const receivers = await readExistingReceivers(db, organizationId, next)
+    steps.push({ row, receivers, after: next.at(-1)!, isDone: next.length === missing.length })
+    remaining -= next.length
   }
   const requests = steps.flatMap((step) => requestsOf(step, now))
   const batchedEvents = await batchedEventsOf(db, steps, now)
   await writeProgress(db, steps)
   await insertQueued(db, { requests, batchedEvents }, now)
   const done = steps.filter(({ isDone }) => isDone)
-  const released = await releaseEventBodies(db, new Map(done.map(({ row }) => [row.event_id, 1])))
+  const released = await releaseEventBodies(db, { organizationId }, new Map(done.map(({ row }) => [row.event_id, 1])))
   await countStored(db, [...storedBytesOf(requests), ...released])
   return requests.length + batchedEvents.length
 }
@@ -108,10 +112,15 @@ async function lockFanOuts(db: Database, organizationId: string): Promise<Row[]>
 }
 
 /** The webhooks of the group at the time of the event, without those deleted since then. */
-async function readExistingReceivers(db: Database, ids: readonly string[]): Promise<Receiver[]> {
+async function readExistingReceivers(
+  db: Database,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<Receiver[]> {
   const rows = await db
     .selectFrom('webhooks')
     .select(['id', ...RECEIVER_COLUMNS])
+    .where('organization_id', '=', organizationId)
     .where(isOneOf(db, 'id', ids))
     .orderBy('id')
     .execute()
@@ -129,7 +138,8 @@ async function batchedEventsOf(db: Database, steps: readonly FanOutStep[], now: 
     step.receivers.flatMap((receiver) => (receiver.isBatched ? [{ step, receiver }] : [])),
   )
   if (batched.length === 0) return []
-  const bodies = await readEventBodies(db, [...new Set(batched.map(({ step }) => step.row.event_id))])
+  const events = batched.map(({ step: { row } }) => ({ organizationId: row.organization_id, id: row.event_id }))
+  const bodies = await readEventBodies(db, events)
   const eventBytes = new Map(bodies.map((body) => [body.event_id, body.octets]))
   return batched.map(({ step, receiver }) =>
     newBatchedEvent(requestInputOf(step, receiver), eventBytes.get(step.row.event_id)!, now),
@@ -145,10 +155,11 @@ function requestInputOf({ row }: FanOutStep, { id, includes }: Receiver) {
 async function writeProgress(db: Database, steps: readonly FanOutStep[]): Promise<void> {
   const key = { organization_id: 'text', event_id: 'text' } as const
   const uses = steps.map(({ row, receivers }) => ({
+    organization_id: row.organization_id,
     event_id: row.event_id,
     new_requests: receivers.filter(({ isBatched }) => !isBatched).length,
   }))
-  await updateEach(db, { table: 'event_bodies', key: { event_id: 'text' }, add: { requests: 'bigint' } }, uses)
+  await updateEach(db, { table: 'event_bodies', key, add: { requests: 'bigint' } }, uses)
   const done = steps.filter(({ isDone }) => isDone).map(({ row }) => row)
   await deleteEach(db, { table: 'fan_outs', key }, done)
   const unfinished = steps.filter(({ isDone }) => !isDone)

@@ -191,7 +191,7 @@ onBothEngines('several webhooks', (fresh, engine) => {
       claimRequests(db, keyring, {
         now: 100,
         process: 1,
-        refill: ['whk_open'],
+        refill: [{ organizationId: 'org_1', id: 'whk_open' }],
         capacity: 100,
         capacityOf: () => 8,
         capacityOfOrganization: () => 8,

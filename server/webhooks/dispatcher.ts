@@ -67,9 +67,10 @@ export async function runDispatcher(
 
   /** Null: the request may not be sent any more, or not in the time left. */
   const attemptClaimed = async (claimed: ClaimedRequest): Promise<AttemptResult | null> => {
-    const { webhook_id: webhookId, request_id: id, trigger, due_at } = claimed.claim
+    const { webhook_id, request_id: id, trigger, due_at } = claimed.claim
+    const webhook = { organizationId: claimed.organizationId, id: webhook_id }
     while (clock.now() <= due_at - LEASE_MS + MAX_CLAIM_AGE_MS) {
-      const target = await targets.current(webhookId, claimed.target)
+      const target = await targets.current(webhook, claimed.target)
       if (!target || !mayAttempt(target, trigger)) return null
       claimed.target = target
       const { url, headers, secret } = target
@@ -79,7 +80,7 @@ export async function runDispatcher(
         deps,
         {
           signal: abandon,
-          mayWrite: () => targets.isCurrent(webhookId, target),
+          mayWrite: () => targets.isCurrent(webhook, target),
         },
       )
       if (result !== 'withdrawn') return result

@@ -4,6 +4,7 @@ import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import { LEASE_MS } from '../database/lease-queue.ts'
 import type { DueRequestsTable } from '../database/schema-webhooks.ts'
+import { updateTenantRow } from '../database/tenant-row.ts'
 import { newId } from '../ids.ts'
 import { PROBE_MS } from './transition.ts'
 
@@ -83,8 +84,8 @@ export async function makeWebhooksDue(db: Database, webhookIds: readonly string[
 export const nextTargetVersion = { target_version: sql<number>`target_version + 1` }
 
 /** From now on only manual requests and an hourly probe are sent. */
-export async function pause(db: Database, webhookId: string, now: number): Promise<void> {
-  await writeState(db, webhookId, 'paused')
+export async function pause(db: Database, tenant: Tenant, webhookId: string, now: number): Promise<void> {
+  await writeState(db, tenant, webhookId, 'paused')
   await db
     .updateTable('due_webhooks')
     .set({ probe_at: now + PROBE_MS, drain_after: null, drain_to: null, due_at: now })
@@ -93,8 +94,8 @@ export async function pause(db: Database, webhookId: string, now: number): Promi
 }
 
 /** From now on the queued requests are sent, oldest first. */
-export async function resume(db: Database, webhookId: string, now: number): Promise<void> {
-  await writeState(db, webhookId, 'active')
+export async function resume(db: Database, tenant: Tenant, webhookId: string, now: number): Promise<void> {
+  await writeState(db, tenant, webhookId, 'active')
   await db
     .updateTable('due_webhooks')
     .set({ probe_at: null, drain_after: 'req_', drain_to: newId('req', now), due_at: now })
@@ -102,13 +103,8 @@ export async function resume(db: Database, webhookId: string, now: number): Prom
     .execute()
 }
 
-async function writeState(db: Database, webhookId: string, state: WebhookQueue['state']): Promise<void> {
-  await db
-    .updateTable('webhooks')
-    .set({ state, ...nextTargetVersion })
-    .where('id', '=', webhookId)
-    .execute()
-}
+const writeState = (db: Database, tenant: Tenant, webhookId: string, state: WebhookQueue['state']): Promise<void> =>
+  updateTenantRow(db, 'webhooks', tenant, webhookId, { state, ...nextTargetVersion })
 
 export async function probeNow(db: Database, webhookId: string, now: number): Promise<void> {
   await db.updateTable('due_webhooks').set({ probe_at: now, due_at: now }).where('webhook_id', '=', webhookId).execute()

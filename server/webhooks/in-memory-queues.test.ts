@@ -7,6 +7,7 @@ import { type Active, InMemoryQueues } from './in-memory-queues.ts'
 type ActiveRequest = Active<ClaimedRequest>
 type RequestQueues = InMemoryQueues<ClaimedRequest>
 
+const WEBHOOK_A = { organizationId: 'org_a', id: 'a' }
 const LIMITS = { total: 4, perWebhook: 3 }
 const answered: AttemptResult = {
   at: 0,
@@ -124,19 +125,19 @@ test('a webhook sends at most two manual requests at a time', () => {
 test('a webhook claims only what it can start soon', () => {
   const queues = new InMemoryQueues({ total: 100, perWebhook: 2 }, BY_WEBHOOK)
   expect(queues.capacityOf('a')).toBe(2)
-  queues.take(many(2, 'a'), ['a'])
+  queues.take(many(2, 'a'), [WEBHOOK_A])
   const started = startAll(queues)
   expect(queues.capacityOf('a')).toBe(0)
   expect(queues.refill(10)).toEqual([])
 
   for (const active of started) queues.finish(active, answered, 10)
   expect(queues.capacityOf('a')).toBeGreaterThan(100)
-  expect(queues.refill(10)).toEqual(['a'])
+  expect(queues.refill(10)).toEqual([WEBHOOK_A])
 })
 
 test('a webhook that takes a second for each request is not claimed far ahead', () => {
   const queues = new InMemoryQueues({ total: 100, perWebhook: 2 }, BY_WEBHOOK)
-  queues.take(many(2, 'a'), ['a'])
+  queues.take(many(2, 'a'), [WEBHOOK_A])
   for (const active of startAll(queues)) queues.finish(active, answered, 1_000)
 
   expect(queues.capacityOf('a')).toBeLessThanOrEqual(2 * 5)

@@ -1,3 +1,4 @@
+import type { TenantId } from '../database/bulk.ts'
 import { MAX_MANUAL } from './claim-requests.ts'
 
 export type DispatcherLimits = {
@@ -64,7 +65,7 @@ export class InMemoryQueues<T> {
   /** Webhooks that may have a request to start, by organization, both in round-robin order. */
   readonly #ready = new Map<string, Set<string>>()
   /** Webhooks that have more due requests in the database. */
-  readonly #backlogged = new Set<string>()
+  readonly #backlogged = new Map<string, TenantId>()
   /**
    * Requests that are not slow yet, in the order of their start. Only their timings: the old tables of a growing Set keep
    * removed members in memory, and with the requests they would keep their bodies.
@@ -105,17 +106,17 @@ export class InMemoryQueues<T> {
   }
 
   /** Backlogged webhooks that have capacity again. */
-  refill(limit: number): string[] {
-    const ids: string[] = []
-    for (const id of this.#backlogged) {
-      if (ids.length === limit) break
-      if (this.#isLow(id)) ids.push(id)
+  refill(limit: number): TenantId[] {
+    const webhooks: TenantId[] = []
+    for (const [id, webhook] of this.#backlogged) {
+      if (webhooks.length === limit) break
+      if (this.#isLow(id)) webhooks.push(webhook)
     }
-    for (const id of ids) this.#backlogged.delete(id)
-    return ids
+    for (const { id } of webhooks) this.#backlogged.delete(id)
+    return webhooks
   }
 
-  take(claimed: readonly T[], backlogged: readonly string[]): void {
+  take(claimed: readonly T[], backlogged: readonly TenantId[]): void {
     for (const request of claimed) {
       const id = this.#traits.queueOf(request)
       const queue = this.#queueOf(id, request)
@@ -127,7 +128,7 @@ export class InMemoryQueues<T> {
       if (this.#held.size > before) this.#heldByOrganization.add(queue.organization, 1)
       this.#makeReady(id, queue)
     }
-    for (const id of backlogged) this.#backlogged.add(id)
+    for (const webhook of backlogged) this.#backlogged.set(webhook.id, webhook)
   }
 
   /** Starts the next request, or returns undefined if there is none or no capacity. */

@@ -3,6 +3,7 @@ import { differenceOf } from '#contract/difference.ts'
 import type { Event } from '#contract/events.ts'
 import { shown, type VerdictReason } from '#contract/reasons.ts'
 import type { PayloadInclude, PayloadMonitor } from '#contract/webhooks.ts'
+import type { Tenant } from '../context.ts'
 import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { newId } from '../ids.ts'
@@ -34,8 +35,12 @@ export async function insertRequests(
     new Map(reported.map(({ groupId, organizationId }) => [groupId, organizationId])),
   )
   const isDescribed = (groupId: string) => (webhooks.get(groupId) ?? []).some(({ includes }) => includes.length > 0)
-  const describedIds = reported.flatMap(({ groupId, event }) => (isDescribed(groupId) ? [event.monitor_id] : []))
-  const monitors = describedIds.length > 0 ? await describe(db, describedIds) : new Map<string, PayloadMonitor>()
+  const described = reported.filter(({ groupId }) => isDescribed(groupId))
+  const monitors = new Map<string, PayloadMonitor>()
+  for (const [organizationId, own] of Map.groupBy(described, (report) => report.organizationId)) {
+    const ids = own.map(({ event }) => event.monitor_id)
+    for (const [id, monitor] of await describe(db, { organizationId }, ids)) monitors.set(id, monitor)
+  }
   const rows: NewRequest[] = []
   const batchedEvents: BatchedEvent[] = []
   const bodies: { event_id: string; organization_id: string; octets: Buffer; requests: number }[] = []
@@ -77,7 +82,11 @@ export async function insertRequests(
 }
 
 /** Reads the fields that `payload_includes` can add, by the ids of the monitors. */
-export type DescribeMonitors = (db: Database, monitorIds: readonly string[]) => Promise<Map<string, PayloadMonitor>>
+export type DescribeMonitors = (
+  db: Database,
+  tenant: Tenant,
+  monitorIds: readonly string[],
+) => Promise<Map<string, PayloadMonitor>>
 
 /** `isBatched`: it receives several events in one request. */
 export type Receiver = { id: string; includes: PayloadInclude[]; isBatched: boolean }
@@ -108,10 +117,16 @@ async function readReceivers(
   db: Database,
   groups: ReadonlyMap<string, string>,
 ): Promise<Map<string, readonly Receiver[]>> {
+  const organizations = [...new Set(groups.values())]
   const linked = await db
     .selectFrom('group_webhooks')
-    .innerJoin('webhooks', 'webhooks.id', 'group_webhooks.webhook_id')
+    .innerJoin('webhooks', (join) =>
+      join
+        .onRef('webhooks.organization_id', '=', 'group_webhooks.organization_id')
+        .onRef('webhooks.id', '=', 'group_webhooks.webhook_id'),
+    )
     .select(['group_id', 'webhook_id as id', ...RECEIVER_COLUMNS])
+    .where(isOneOf(db, 'group_webhooks.organization_id', organizations))
     .where(isOneOf(db, 'group_id', [...groups.keys()]))
     .where('is_active', '=', 1)
     .where('all_groups', '=', 0)
@@ -120,7 +135,7 @@ async function readReceivers(
   const ofAll = await db
     .selectFrom('webhooks')
     .select(['organization_id', 'id', ...RECEIVER_COLUMNS])
-    .where(isOneOf(db, 'organization_id', [...new Set(groups.values())]))
+    .where(isOneOf(db, 'organization_id', organizations))
     .where('all_groups', '=', sql.lit(1))
     .where('is_active', '=', 1)
     .orderBy('id')

@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
-import { isOneOf, updateEach } from '../database/bulk.ts'
+import type { Tenant } from '../context.ts'
+import { isOneOfTenants, type TenantId, updateEach } from '../database/bulk.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { complete, reschedule } from '../database/lease-queue.ts'
+import { getTenantRow } from '../database/tenant-row.ts'
 import type { WebhookNotice } from '../mail/mail-templates.ts'
 import { notifyAboutWebhook } from '../mail/notifications.ts'
 import type { AttemptResult } from './attempt.ts'
@@ -46,9 +48,18 @@ export function pausesWebhook({ claim, requestState }: ClaimedRequest, result: A
   return afterAttempt(requestState, claim.trigger, result, now).webhook === 'pause'
 }
 
+const webhookOf = ({ claim, organizationId }: Pick<AttemptUpdate, 'claim' | 'organizationId'>): TenantId => ({
+  organizationId,
+  id: claim.webhook_id,
+})
+
 /** A released request keeps its due time. A manual one is due now. */
-function newRelease({ claim, requestState }: ClaimedRequest, now: number): Release {
-  return { claim, dueAt: claim.trigger === 'manual' ? now : Math.max(now, requestState.nextAttemptAt ?? now) }
+function newRelease({ claim, organizationId, requestState }: ClaimedRequest, now: number): Release {
+  return {
+    claim,
+    organizationId,
+    dueAt: claim.trigger === 'manual' ? now : Math.max(now, requestState.nextAttemptAt ?? now),
+  }
 }
 
 function newAttemptUpdates({ claimed, result }: ProcessedRequest, now: number): AttemptUpdate[] {
@@ -59,12 +70,11 @@ function newAttemptUpdates({ claimed, result }: ProcessedRequest, now: number): 
   return [{ claim, organizationId, attempts, result, transition, deliveredAt }]
 }
 
-type Release = { claim: RequestClaim; dueAt: number }
+type Release = { claim: RequestClaim; organizationId: string; dueAt: number }
 type RecordInput = { releases: Release[]; updates: AttemptUpdate[]; now: number }
 
 async function record(db: Database, { releases, updates, now }: RecordInput): Promise<StateChange[]> {
-  const claims = [...releases, ...updates].map(({ claim }) => claim)
-  const paused = await lockWebhooks(db, [...new Set(claims.map(({ webhook_id }) => webhook_id))])
+  const paused = await lockWebhooks(db, [...releases, ...updates].map(webhookOf))
   await release(db, releases, now)
   const owned = await writeQueue(db, updates)
   await writeRequests(db, owned)
@@ -80,12 +90,12 @@ async function record(db: Database, { releases, updates, now }: RecordInput): Pr
  * Locks the webhooks in one order before anything else, so that processes that record for the same webhooks do not deadlock.
  * Returns the paused ones.
  */
-async function lockWebhooks(db: Database, ids: readonly string[]): Promise<ReadonlySet<string>> {
+async function lockWebhooks(db: Database, webhooks: readonly TenantId[]): Promise<ReadonlySet<string>> {
   const locked = engineOf(db) === 'postgres' ? sql`for no key update` : sql``
   const rows = await db
     .selectFrom('webhooks')
     .select(['id', 'state'])
-    .where(isOneOf(db, 'id', ids))
+    .where(isOneOfTenants(db, 'webhooks', webhooks))
     .orderBy('id')
     .modifyEnd(locked)
     .execute()
@@ -116,8 +126,9 @@ async function writeQueue(db: Database, items: readonly AttemptUpdate[]): Promis
 }
 
 async function writeRequests(db: Database, items: readonly AttemptUpdate[]): Promise<void> {
-  const rows = items.map(({ claim, attempts, result, transition, deliveredAt }) => ({
+  const rows = items.map(({ claim, organizationId, attempts, result, transition, deliveredAt }) => ({
     id: claim.request_id,
+    organization_id: organizationId,
     new_status: transition.status,
     new_attempts: attempts + 1,
     new_retries: transition.retries,
@@ -131,20 +142,23 @@ async function writeRequests(db: Database, items: readonly AttemptUpdate[]): Pro
   }))
   await archivePreviousAttempts(
     db,
-    items.filter(({ attempts }) => attempts > 0).map(({ claim }) => claim.request_id),
+    items
+      .filter(({ attempts }) => attempts > 0)
+      .map(({ claim, organizationId }) => ({ organizationId, id: claim.request_id })),
   )
-  await updateEach(db, { table: 'webhook_requests', key: { id: 'text' }, set: REQUEST_COLUMNS }, rows)
+  await updateEach(db, { table: 'webhook_requests', key: TENANT_KEY, set: REQUEST_COLUMNS }, rows)
 }
 
 /** Copies the last attempt out of the request's row before the new attempt overwrites it. */
-async function archivePreviousAttempts(db: Database, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return
+async function archivePreviousAttempts(db: Database, requests: readonly TenantId[]): Promise<void> {
+  if (requests.length === 0) return
   const columns = sql.raw('status_code, error, response_body, timings')
   await sql`insert into webhook_attempts (organization_id, request_id, number, attempted_at, ${columns})
-    select organization_id, id, attempts, last_attempt_at, ${columns} from webhook_requests where ${isOneOf(db, 'id', ids)}`.execute(
-    db,
-  )
+    select organization_id, id, attempts, last_attempt_at, ${columns} from webhook_requests
+    where ${isOneOfTenants(db, 'webhook_requests', requests)}`.execute(db)
 }
+
+const TENANT_KEY = { id: 'text', organization_id: 'text' } as const
 
 const REQUEST_COLUMNS = {
   status: 'text',
@@ -169,9 +183,10 @@ async function writeWebhooks(
   const summaries = [...byWebhook].map(([id, attempts]) => summarize(id, attempts))
   await updateEach(
     db,
-    { table: 'webhooks', key: { id: 'text' }, set: { last_error: 'text', last_executed_at: 'bigint' } },
-    summaries.map(({ id, last: { result } }) => ({
+    { table: 'webhooks', key: TENANT_KEY, set: { last_error: 'text', last_executed_at: 'bigint' } },
+    summaries.map(({ id, last: { result, organizationId } }) => ({
       id,
+      organization_id: organizationId,
       new_last_error: result.error,
       new_last_executed_at: result.at,
     })),
@@ -180,9 +195,10 @@ async function writeWebhooks(
   for (const { id, last, pausing } of summaries.toSorted((one, other) => (one.id < other.id ? -1 : 1))) {
     const change = stateChangeOf(id, last.result, pausing?.result, paused.has(id))
     if (!change) continue
-    if (change.state === 'active') await resume(db, id, now)
-    else await pause(db, id, now)
-    await notifyOwners(db, change, pausing?.result.statusCode ?? null, now)
+    const tenant = { organizationId: last.organizationId }
+    if (change.state === 'active') await resume(db, tenant, id, now)
+    else await pause(db, tenant, id, now)
+    await notifyOwners(db, tenant, change, pausing?.result.statusCode ?? null, now)
     changes.push(change)
   }
   return changes
@@ -211,15 +227,15 @@ function stateChangeOf(
 
 async function notifyOwners(
   db: Database,
+  tenant: Tenant,
   { webhookId, state, error }: StateChange,
   statusCode: number | null,
   now: number,
 ): Promise<void> {
-  const webhook = db.selectFrom('webhooks').select(['organization_id', 'url']).where('id', '=', webhookId)
-  const { organization_id, url } = await webhook.executeTakeFirstOrThrow()
+  const { url } = await getTenantRow(db, 'webhooks', tenant, webhookId)
   const notice: WebhookNotice =
     state === 'active'
       ? { kind: 'webhook_active', url }
       : { kind: 'webhook_paused', url, error: error ?? '', statusCode }
-  await notifyAboutWebhook(db, { organizationId: organization_id, webhookId }, notice, now)
+  await notifyAboutWebhook(db, { ...tenant, webhookId }, notice, now)
 }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { systemContext } from '../context.ts'
@@ -48,6 +49,19 @@ onBothEngines('retention', (fresh) => {
     expect(webhook.sent()).toHaveLength(sent)
     expect(await rowsIn(world)).toEqual({ requests: 450, attempts: 0, due: 0, removed: 0 })
     expect((await other.requests()).map(({ status }) => status)).toEqual(Array(450).fill('DELIVERED'))
+  })
+
+  test('the requests of a webhook that a process of the previous version deleted are deleted too', async () => {
+    const world = await givenDeliveries(await fresh())
+    const { id } = await world.webhook()
+    await world.events(3)
+    await deleteWebhook(world.db, systemContext(world.organizationId, world.clock.now()), id)
+    await sql`update removed_webhooks set organization_id = null`.execute(world.db)
+    await deleteRequestsOfDeletedWebhooks(retentionDeps(world), never)
+    expect(await rowsIn(world)).toEqual({ requests: 0, attempts: 0, due: 0, removed: 1 })
+    world.clock.moveTo(world.clock.now() + DAY_MS)
+    await deleteRequestsOfDeletedWebhooks(retentionDeps(world), never)
+    expect(await rowsIn(world)).toEqual({ requests: 0, attempts: 0, due: 0, removed: 0 })
   })
 
   test('requests that a check writes for a webhook that was just deleted are deleted too', async () => {

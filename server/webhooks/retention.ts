@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
+import type { Tenant } from '../context.ts'
 import { DELETE_BATCH_SIZE, deleteInBatches } from '../database/batches.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
@@ -68,10 +69,12 @@ export async function deleteRequestsOfDeletedWebhooks(
     .orderBy('webhook_id')
     .limit(WEBHOOK_BATCH_SIZE)
     .execute()
-  for (const { webhook_id, removed_at } of webhooks) {
-    await deleteInBatches(clock, stop, () => deleteAnyRequests(db, webhook_id))
+  for (const { webhook_id, removed_at, ...row } of webhooks) {
+    const organizationId = row.organization_id ?? (await findOrganization(db, webhook_id))
+    const webhook = { organizationId, webhookId: webhook_id }
+    await deleteInBatches(clock, stop, () => deleteAnyRequests(db, webhook))
     if (stop.aborted) return
-    await deleteInBatches(clock, stop, () => deleteWaitingEvents(db, webhook_id))
+    await deleteInBatches(clock, stop, () => deleteWaitingEvents(db, webhook))
     if (stop.aborted) return
     if (clock.now() < removed_at + LATE_WRITES_MS) continue
     await db.deleteFrom('due_requests').where('webhook_id', '=', webhook_id).execute()
@@ -79,14 +82,28 @@ export async function deleteRequestsOfDeletedWebhooks(
   }
 }
 
-async function deleteAnyRequests(db: Database, webhookId: string): Promise<number> {
-  const rows = await db
+type WebhookTenant = Tenant & { webhookId: string }
+
+/** For a webhook that the previous version deleted. Empty if nothing of it is left. */
+async function findOrganization(db: Database, webhookId: string): Promise<string> {
+  for (const table of ['webhook_requests', 'batched_events'] as const) {
+    const rows = db.selectFrom(table).select('organization_id').where('webhook_id', '=', webhookId)
+    const row = await rows.limit(1).executeTakeFirst()
+    if (row) return row.organization_id
+  }
+  return ''
+}
+
+const requestsOf = (db: Database, { organizationId, webhookId }: WebhookTenant) =>
+  db
     .selectFrom('webhook_requests')
     .select('id')
+    .where('organization_id', '=', organizationId)
     .where('webhook_id', '=', webhookId)
-    .limit(DELETE_BATCH_SIZE)
-    .execute()
-  return await deleteFromQueueAndLog(db, webhookId, rows)
+
+async function deleteAnyRequests(db: Database, webhook: WebhookTenant): Promise<number> {
+  const rows = await requestsOf(db, webhook).limit(DELETE_BATCH_SIZE).execute()
+  return await deleteFromQueueAndLog(db, webhook, rows)
 }
 
 /** For every webhook: deletes finished requests that are older than the retention, and enforces the limits of its queue. */
@@ -102,13 +119,13 @@ export async function deleteExpired(deps: RetentionDeps, stop: AbortSignal): Pro
       .limit(WEBHOOK_BATCH_SIZE)
       .execute()
     for (const { id, organization_id } of webhooks) {
-      const days =
-        (await eventRetentionDays(db, config.plans, { organizationId: organization_id })) ?? DEFAULT_RETENTION_DAYS
+      const webhook = { organizationId: organization_id, webhookId: id }
+      const days = (await eventRetentionDays(db, config.plans, webhook)) ?? DEFAULT_RETENTION_DAYS
       const before = clock.now() - days * DAY_MS
       for (const status of ['DELIVERED', 'FAILED'] as const) {
-        await deleteInBatches(clock, stop, () => deleteOldRequests(db, id, status, before))
+        await deleteInBatches(clock, stop, () => deleteOldRequests(db, webhook, status, before))
       }
-      await enforceQueueLimits(deps, id, stop)
+      await enforceQueueLimits(deps, webhook, stop)
       if (stop.aborted) return
       after = id
     }
@@ -119,87 +136,88 @@ export async function deleteExpired(deps: RetentionDeps, stop: AbortSignal): Pro
 
 async function deleteOldRequests(
   db: Database,
-  webhookId: string,
+  webhook: WebhookTenant,
   status: 'DELIVERED' | 'FAILED',
   before: number,
 ): Promise<number> {
-  const rows = await db
-    .selectFrom('webhook_requests')
-    .select('id')
-    .where('webhook_id', '=', webhookId)
+  const rows = await requestsOf(db, webhook)
     .where('status', '=', status)
     .where('created_at', '<', before)
     .orderBy('created_at')
     .limit(DELETE_BATCH_SIZE)
     .execute()
-  return await deleteFromQueueAndLog(db, webhookId, rows)
+  return await deleteFromQueueAndLog(db, webhook, rows)
 }
 
-async function deleteFromQueueAndLog(db: Database, webhookId: string, rows: { id: string }[]): Promise<number> {
+async function deleteFromQueueAndLog(db: Database, webhook: WebhookTenant, rows: { id: string }[]): Promise<number> {
   if (rows.length === 0) return 0
   const ids = rows.map(({ id }) => id)
   await inTransaction(db, async (transaction) => {
     await transaction
       .deleteFrom('due_requests')
-      .where('webhook_id', '=', webhookId)
+      .where('webhook_id', '=', webhook.webhookId)
       .where('request_id', 'in', ids)
       .execute()
-    await deleteRequests(transaction, ids)
+    await deleteRequests(transaction, webhook, ids)
   })
   return rows.length
 }
 
 /** Deletes requests with their attempts, and the event bodies that no other request uses. */
-export async function deleteRequests(db: Database, ids: readonly string[]): Promise<void> {
+export async function deleteRequests(db: Database, { organizationId }: Tenant, ids: readonly string[]): Promise<void> {
   const bytesIn = (column: string) =>
     sql.raw(
       engineOf(db) === 'sqlite'
         ? `coalesce(length(cast(${column} as blob)), 0)`
         : `coalesce(octet_length(${column}), 0)`,
     )
-  const { rows } = await sql<{ organization_id: string; event: string | null; bytes: number }>`
-    select organization_id, case when event_offset is null then null else event_id end as event,
+  const { rows } = await sql<{ event: string | null; bytes: number }>`
+    select case when event_offset is null then null else event_id end as event,
       ${REQUEST_BYTES} + ${bytesIn('body')} + ${bytesIn('response_body')} + coalesce((select sum(${bytesIn('a.response_body')})
-        from webhook_attempts a where a.request_id = webhook_requests.id), 0) as bytes
-    from webhook_requests where ${isOneOf(db, 'id', ids)}`.execute(db)
+        from webhook_attempts a where a.organization_id = webhook_requests.organization_id and a.request_id = webhook_requests.id), 0) as bytes
+    from webhook_requests where organization_id = ${organizationId} and ${isOneOf(db, 'id', ids)}`.execute(db)
   await db
     .deleteFrom('webhook_attempts')
+    .where('organization_id', '=', organizationId)
     .where(isOneOf(db, 'request_id', ids))
     .execute()
   await db
     .deleteFrom('batched_events')
+    .where('organization_id', '=', organizationId)
     .where(isOneOf(db, 'request_id', ids))
     .execute()
   await db
     .deleteFrom('webhook_requests')
+    .where('organization_id', '=', organizationId)
     .where(isOneOf(db, 'id', ids))
     .execute()
   const events = Map.groupBy(
     rows.filter(({ event }) => event !== null),
     ({ event }) => event!,
   )
-  const released = await releaseEventBodies(db, new Map([...events].map(([id, requests]) => [id, requests.length])))
-  const stored = rows.map(({ organization_id, bytes }) => [organization_id, -Number(bytes)] as const)
+  const uses = new Map([...events].map(([id, requests]) => [id, requests.length]))
+  const released = await releaseEventBodies(db, { organizationId }, uses)
+  const stored = rows.map(({ bytes }) => [organizationId, -Number(bytes)] as const)
   await countStored(db, [...stored, ...released])
 }
 
 /** Drops requests that were queued for too long, then the oldest ones of a queue that is too long. */
 export async function enforceQueueLimits(
   deps: Omit<RetentionDeps, 'config'> & { config: Pick<RetentionDeps['config'], 'webhookKeep'> },
-  webhookId: string,
+  webhook: WebhookTenant,
   stop: AbortSignal,
 ): Promise<void> {
   const { db, clock, config } = deps
   const { waitingDays, waitingRequests } = config.webhookKeep
   if (waitingDays > 0) {
     const dueBy = clock.now() - waitingDays * DAY_MS
-    while ((await dropRequests(deps, webhookId, { dueBy, limit: BATCH_SIZE })) === BATCH_SIZE && !stop.aborted) {
+    while ((await dropRequests(deps, webhook, { dueBy, limit: BATCH_SIZE })) === BATCH_SIZE && !stop.aborted) {
       await clock.sleep(PAUSE_MS, stop)
     }
   }
   if (waitingRequests === 0) return
-  for (let excess = await countExcess(db, webhookId, waitingRequests); excess > 0 && !stop.aborted; ) {
-    const dropped = await dropRequests(deps, webhookId, { limit: Math.min(BATCH_SIZE, excess) })
+  for (let excess = await countExcess(db, webhook.webhookId, waitingRequests); excess > 0 && !stop.aborted; ) {
+    const dropped = await dropRequests(deps, webhook, { limit: Math.min(BATCH_SIZE, excess) })
     excess = dropped === 0 ? 0 : excess - dropped
     await clock.sleep(PAUSE_MS, stop)
   }
@@ -236,25 +254,23 @@ async function enforceStorageLimit(deps: RetentionDeps, organizationId: string, 
       .executeTakeFirst()
     return (row?.octets ?? 0) > config.webhookKeep.storedBytes
   }
-  const dropOldest = (id: string) => dropRequests(deps, id, { limit: BATCH_SIZE })
+  const dropOldest = (webhook: WebhookTenant) => dropRequests(deps, webhook, { limit: BATCH_SIZE })
+  const deleteOldest = (webhook: WebhookTenant) => deleteOldestFinished(db, webhook)
   const webhooks = await db.selectFrom('webhooks').select('id').where('organization_id', '=', organizationId).execute()
-  for (const remove of [(id: string) => deleteOldestFinished(db, id), dropOldest]) {
+  for (const remove of [deleteOldest, dropOldest]) {
     for (let removed = 1; removed > 0; ) {
       removed = 0
       for (const { id } of webhooks) {
         if (stop.aborted || !(await isOverLimit())) return
-        removed += await remove(id)
+        removed += await remove({ organizationId, webhookId: id })
         await clock.sleep(PAUSE_MS, stop)
       }
     }
   }
 }
 
-async function deleteOldestFinished(db: Database, webhookId: string): Promise<number> {
-  const rows = await db
-    .selectFrom('webhook_requests')
-    .select('id')
-    .where('webhook_id', '=', webhookId)
+async function deleteOldestFinished(db: Database, webhook: WebhookTenant): Promise<number> {
+  const rows = await requestsOf(db, webhook)
     .where('status', 'in', ['DELIVERED', 'FAILED'])
     .where('next_attempt_at', 'is', null)
     .orderBy('created_at')
@@ -262,7 +278,7 @@ async function deleteOldestFinished(db: Database, webhookId: string): Promise<nu
     .limit(BATCH_SIZE)
     .execute()
   const ids = rows.map(({ id }) => id)
-  if (ids.length > 0) await inTransaction(db, (transaction) => deleteRequests(transaction, ids))
+  if (ids.length > 0) await inTransaction(db, (transaction) => deleteRequests(transaction, webhook, ids))
   return ids.length
 }
 
@@ -272,7 +288,7 @@ async function deleteOldestFinished(db: Database, webhookId: string): Promise<nu
  */
 async function dropRequests(
   { db, clock, log }: Pick<RetentionDeps, 'db' | 'clock' | 'log'>,
-  webhookId: string,
+  { organizationId, webhookId }: WebhookTenant,
   { dueBy = Number.MAX_SAFE_INTEGER, limit }: { dueBy?: number; limit: number },
 ): Promise<number> {
   const now = clock.now()
@@ -297,35 +313,37 @@ async function dropRequests(
     const replayed = await transaction
       .updateTable('webhook_requests')
       .set({ status: 'DELIVERED', next_attempt_at: null })
+      .where('organization_id', '=', organizationId)
       .where(isOneOf(transaction, 'id', ids))
       .where('delivered_at', 'is not', null)
       .returning('id')
       .execute()
     const deliveredIds = new Set(replayed.map(({ id }) => id))
     const undelivered = ids.filter((id) => !deliveredIds.has(id))
-    await countDropped(transaction, webhookId, ids.length, now)
-    await deleteRequests(transaction, undelivered)
+    await countDropped(transaction, { organizationId, webhookId }, ids.length, now)
+    await deleteRequests(transaction, { organizationId }, undelivered)
     return ids.length
   })
   if (dropped > 0) log.warn({ webhookId, dropped }, 'Queued requests were dropped: too old, too many or too large.')
   return dropped
 }
 
-async function countDropped(db: Database, webhookId: string, count: number, now: number): Promise<void> {
+async function countDropped(
+  db: Database,
+  { organizationId, webhookId }: WebhookTenant,
+  count: number,
+  now: number,
+): Promise<void> {
   const webhook = await db
     .updateTable('webhooks')
     .set(({ eb }) => ({ dropped: eb('dropped', '+', count) }))
+    .where('organization_id', '=', organizationId)
     .where('id', '=', webhookId)
-    .returning(['organization_id', 'url', 'dropped'])
+    .returning(['url', 'dropped'])
     .executeTakeFirst()
   if (!webhook) return
-  const { organization_id, url, dropped } = webhook
+  const { url, dropped } = webhook
   const before = dropped - count
   if (before > 0 && Math.floor(Math.log2(before)) === Math.floor(Math.log2(dropped))) return
-  await notifyAboutWebhook(
-    db,
-    { organizationId: organization_id, webhookId },
-    { kind: 'webhook_dropped', url, dropped },
-    now,
-  )
+  await notifyAboutWebhook(db, { organizationId, webhookId }, { kind: 'webhook_dropped', url, dropped }, now)
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { isOneOf } from '../database/bulk.ts'
+import { isOneOfTenants, type TenantId } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { Keyring } from '../keyring.ts'
 import type { AttemptTrigger } from './transition.ts'
@@ -61,7 +61,7 @@ export function mayAttempt({ isActive, isPaused }: Target, trigger: AttemptTrigg
 export class Targets {
   readonly #db: Database
   readonly #keyring: Keyring
-  #requestedIds = new Set<string>()
+  #requested: TenantId[] = []
   #pendingRead: Promise<ReadonlyMap<string, number>> | undefined
 
   constructor(db: Database, keyring: Keyring) {
@@ -70,30 +70,31 @@ export class Targets {
   }
 
   /** `claimed` if it is still current, otherwise the new target. Undefined: the webhook was deleted. */
-  async current(webhookId: string, claimed: Target): Promise<Target | undefined> {
-    if (await this.isCurrent(webhookId, claimed)) return claimed
+  async current(webhook: TenantId, claimed: Target): Promise<Target | undefined> {
+    if (await this.isCurrent(webhook, claimed)) return claimed
     const row = await this.#db
       .selectFrom('webhooks')
       .select(TARGET_COLUMNS)
-      .where('id', '=', webhookId)
+      .where('organization_id', '=', webhook.organizationId)
+      .where('id', '=', webhook.id)
       .executeTakeFirst()
     return row && toTarget(row, this.#keyring)
   }
 
-  async isCurrent(webhookId: string, { version }: Target): Promise<boolean> {
-    this.#requestedIds.add(webhookId)
+  async isCurrent(webhook: TenantId, { version }: Target): Promise<boolean> {
+    this.#requested.push(webhook)
     this.#pendingRead ??= new Promise((resolve, reject) => {
       setImmediate(() => this.#readVersions().then(resolve, reject))
     })
-    return (await this.#pendingRead).get(webhookId) === version
+    return (await this.#pendingRead).get(webhook.id) === version
   }
 
   async #readVersions(): Promise<ReadonlyMap<string, number>> {
-    const ids = [...this.#requestedIds]
-    this.#requestedIds = new Set()
+    const webhooks = this.#requested
+    this.#requested = []
     this.#pendingRead = undefined
     const { rows } = await sql<Pick<WebhookRow, 'id' | 'target_version'>>`select id, target_version from webhooks
-      where ${isOneOf(this.#db, 'id', ids)}`.execute(this.#db)
+      where ${isOneOfTenants(this.#db, 'webhooks', webhooks)}`.execute(this.#db)
     return new Map(rows.map(({ id, target_version }) => [id, target_version]))
   }
 }

@@ -134,7 +134,10 @@ export async function deleteWebhook(db: Database, context: RequestContext, id: s
     await deleteTenantRow(transaction, 'webhooks', context, id)
     if (row.last_executed_at !== null && row.last_error === null) await rememberReceived(transaction, context)
     await transaction.deleteFrom('due_webhooks').where('webhook_id', '=', id).execute()
-    await transaction.insertInto('removed_webhooks').values({ webhook_id: id, removed_at: now }).execute()
+    await transaction
+      .insertInto('removed_webhooks')
+      .values({ webhook_id: id, organization_id: organizationId, removed_at: now })
+      .execute()
     const before = { url: row.url, groups, is_active: row.is_active === 1 }
     await recordAudit(transaction, context, { action: 'webhook.deleted', object: { id, label: row.url }, before })
   })
