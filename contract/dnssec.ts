@@ -146,7 +146,7 @@ export const UNKNOWN_REASONS = {
   malformed: 'A response cannot be parsed.',
   other_zone: 'The answer is of a zone below, or of another zone on the same server.',
   too_many_queries:
-    'The check has sent as many queries as it may: 200, or 100 to the servers of one zone. Or it keeps 2 MiB of answers.',
+    'The check has sent as many queries as it may: 200, or 100 to the servers of one zone. Or it keeps 512 KiB of answers.',
   too_much_work: 'The responses need more signature checks or hashes than one check may make.',
 } as const
 export type UnknownReason = keyof typeof UNKNOWN_REASONS

@@ -13,7 +13,7 @@ import { runCheck } from './run-check.ts'
 const TXT = 16
 /** Records of 60 kB, and of 1.2 kB, which fit into UDP. */
 const [LARGE, SMALL] = [240, 4]
-const MIB = 1024 * 1024
+const MAX_OCTETS = 512 * 1024
 const ANSWER_OCTETS = 61_000
 const LARGE_OCTETS = 32 * 1024
 
@@ -112,9 +112,9 @@ test('what all checks keep of hostile answers is bounded, and each is checked', 
   const results = await Promise.all(labels(8).map(check))
 
   expect(results.every(isOver)).toBe(true)
-  // Each has at most 2 MiB, and one more round of its four servers.
-  expect(most.octets).toBeLessThanOrEqual(2 * (2 * MIB + 4 * ANSWER_OCTETS))
-  expect(most.octets).toBeGreaterThan(2 * MIB)
+  // Each has at most 512 KiB, and one more round of its four servers.
+  expect(most.octets).toBeLessThanOrEqual(2 * (MAX_OCTETS + 4 * ANSWER_OCTETS))
+  expect(most.octets).toBeGreaterThan(MAX_OCTETS)
   expect(largeChecks.isIdle()).toBe(true)
 })
 

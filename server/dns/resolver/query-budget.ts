@@ -88,9 +88,9 @@ export class QueryBudget {
 const MAX_QUERIES = 200
 /** More than the answers that a rotating RRset needs. */
 const MAX_PER_ZONE = 100
-/** One answer of the largest size from each of 13 name servers and some resolvers, and as much again. */
-const MAX_OCTETS = 2 * 1024 * 1024
+/** Eight different answers of the largest size, or 72 of a pool with 100 addresses each. What is more takes the CPU, too. */
+const MAX_OCTETS = 512 * 1024
 /** More than nearly every check keeps whose answers fit into UDP packets. */
 const LARGE_OCTETS = 32 * 1024
-/** Checks with large answers at a time in a process: what they keep is at most 64 MiB. */
+/** Checks with large answers at a time in a process: what they keep is at most about 16 MiB. */
 export const LARGE_CHECKS = 32
