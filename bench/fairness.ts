@@ -17,9 +17,9 @@ import { readOptions } from './options.ts'
 
 /**
  * What one organization can do to another on a real server with one worker process: the latency of the other organization's work
- * alone, and while the first one attacks. Each attack has a server of its own. SQLite; about two minutes.
+ * alone, and while the first one attacks. Each attack has a server of its own. SQLite; about three minutes.
  */
-const ATTACKS = ['alerts', 'webhooks', 'checks', 'recurrence'] as const
+const ATTACKS = ['alerts', 'webhooks', 'checks', 'answers', 'recurrence'] as const
 const { values: options } = readOptions({
   options: {
     json: { type: 'boolean', default: false },
@@ -109,7 +109,20 @@ async function webhooks({ db, keyring, attacker, other }: World) {
   return { load, alone, attacked }
 }
 
-async function checks({ attacker, other, dns, call }: World) {
+async function checks(world: World) {
+  const names = Array.from({ length: 8_000 }, (_, number) => `n${number}.${world.dns.silentZones[number % 8]}`)
+  return { load: '8,000 first checks at silent name servers', ...(await measureFirstChecks(world, names)) }
+}
+
+async function answers(world: World) {
+  const names = Array.from({ length: 600 }, (_, number) => `n${number}.large.test`)
+  const times = await measureFirstChecks(world, names)
+  const sent = world.dns.large.reduce((sum, { queries }) => sum + queries.tcp, 0)
+  return { load: `600 first checks whose answers have 60 kB, each another one (${sent} answers)`, ...times }
+}
+
+/** First checks of the other organization alone, and after the first one created monitors of the names. */
+async function measureFirstChecks({ attacker, other, call }: World, names: readonly string[]) {
   const measure = async (label: string) => {
     const all: Promise<number>[] = []
     for (let sample = 0; sample < SAMPLES; sample++) {
@@ -119,14 +132,12 @@ async function checks({ attacker, other, dns, call }: World) {
     return await Promise.all(all)
   }
   const alone = await measure('alone')
-  const names = Array.from({ length: 8_000 }, (_, number) => `n${number}.${dns.silentZones[number % 8]}`)
   for (let from = 0; from < names.length; from += 1_000) {
     const monitors = names.slice(from, from + 1_000).map((name) => monitorOf(name))
     await call(attacker, '/monitors/bulk', { monitors })
   }
   await systemClock.sleep(3_000)
-  const attacked = await measure('attacked')
-  return { load: '8,000 first checks at silent name servers', alone, attacked }
+  return { alone, attacked: await measure('attacked') }
 }
 
 async function recurrence({ attacker, other, call }: World) {
@@ -208,17 +219,54 @@ function newEvent({ organizationId, groupId }: Tenant): ReportedEvent {
   return { organizationId, groupId, event }
 }
 
-/** A root, `test`, a zone that answers and eight whose name servers are silent, as are their names at the resolver. */
+const RECORDS = 3_700
+const ADDRESSES = Array.from({ length: 20 }, (_, number) =>
+  Array.from({ length: RECORDS }, (_, record) => [
+    0xc0,
+    12,
+    0,
+    1,
+    0,
+    1,
+    0,
+    0,
+    1,
+    0,
+    0,
+    4,
+    198,
+    18 + number,
+    record >> 8,
+    record & 255,
+  ]),
+).map((records) => Buffer.from(records.flat()))
+
+/** Answers with addresses over TCP, others each time. */
+function largeAnswer(query: Buffer, transport: 'udp' | 'tcp'): Buffer {
+  const question = query.subarray(12, query.indexOf(0, 12) + 5)
+  const header = Buffer.alloc(12)
+  query.copy(header, 0, 0, 2)
+  header.writeUInt16BE(transport === 'udp' ? 0x8600 : 0x8400, 2)
+  header.writeUInt16BE(1, 4)
+  if (transport === 'udp') return Buffer.concat([header, question])
+  header.writeUInt16BE(RECORDS, 6)
+  return Buffer.concat([header, question, ADDRESSES[Math.floor(Math.random() * ADDRESSES.length)]!])
+}
+
+/** A root, `test`, a zone that answers, one with large answers, and eight whose name servers are silent, as are their names at the resolver. */
 async function startDns() {
   const tree = await startDnsTree()
   const [tld] = await tree.zone('test', ['a.nic.test'])
   const answering = await tree.zone('answers.test', ['ns1.answers.test', 'ns2.answers.test'], [tld!])
   const resolver = await tree.server()
   for (const server of [...answering, resolver]) server.set('*.answers.test', 'A', ['192.0.2.1'])
+  const large = await tree.zone('large.test', ['ns1.large.test', 'ns2.large.test'], [tld!])
+  for (let number = 0; number < 600; number++)
+    for (const server of [...large, resolver]) server.respond(`n${number}.large.test`, largeAnswer)
   const silentZones = Array.from({ length: 8 }, (_, number) => `silent${number}.test`)
   for (const zone of silentZones)
     for (const server of await tree.zone(zone, [`ns1.${zone}`, `ns2.${zone}`], [tld!])) server.drop('*')
-  return { tree, resolver, silentZones }
+  return { tree, resolver, silentZones, large: [...large, resolver] }
 }
 
 async function withWorld<T>(work: (world: World) => Promise<T>): Promise<T> {
@@ -258,7 +306,7 @@ const median = (times: readonly number[]) => Math.round(times.toSorted((a, b) =>
 const slowest = (times: readonly number[]) => Math.round(Math.max(...times))
 
 async function main() {
-  const all: Record<(typeof ATTACKS)[number], Attack> = { alerts, webhooks, checks, recurrence }
+  const all: Record<(typeof ATTACKS)[number], Attack> = { alerts, webhooks, checks, answers, recurrence }
   const rows: object[] = []
   for (const name of options.attacks.split(',') as (typeof ATTACKS)[number][]) {
     const { load, alone, attacked } = await withWorld(all[name])
