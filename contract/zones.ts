@@ -285,6 +285,7 @@ export type ZoneChange = Static<typeof ZoneChange>
 
 export const ZoneQuery = StrictObject({
   ...pageQuery('ZoneOrder', ['created', 'name']),
+  name: Type.Optional(Type.String({ maxLength: 255, description: 'Only the zone with this name.' })),
   health: Type.Optional(Type.Enum(ZONE_HEALTH, { type: 'string', description: 'Only zones with this health.' })),
 })
 export type ZoneQuery = Static<typeof ZoneQuery>

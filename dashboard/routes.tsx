@@ -170,6 +170,15 @@ const undelivered = createRoute({
   validateSearch: pickSearch('status', 'webhook', 'after', 'before'),
   component: lazy(() => import('./webhooks/undelivered-page.tsx'), 'UndeliveredPage'),
 })
+const zones = createRoute({
+  ...page('zones'),
+  validateSearch: pickSearch('health', 'after', 'before', 'open'),
+  component: lazy(() => import('./zones/zones-page.tsx'), 'ZonesPage'),
+})
+const zone = createRoute({
+  ...page('zones/$zone'),
+  component: lazy(() => import('./zones/zone-page.tsx'), 'ZonePage'),
+})
 const alerts = createRoute({
   ...page('alerts'),
   validateSearch: pickSearch('tab', 'incident', 'group', 'open', 'after', 'before'),
@@ -219,6 +228,8 @@ const tree = root.addChildren([
     webhooks,
     webhook,
     undelivered,
+    zones,
+    zone,
     alerts,
     team,
     settings,

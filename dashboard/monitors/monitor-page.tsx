@@ -22,6 +22,7 @@ const Evidence = lazy(async () => ({ default: (await import('./monitor-evidence.
 const DelegationPicture = lazy(async () => ({ default: (await import('./monitor-delegation.tsx')).DelegationPicture }))
 const LabelsSection = lazy(async () => ({ default: (await import('../labels/labels-section.tsx')).LabelsSection }))
 const MaintenanceNote = lazy(async () => ({ default: (await import('./monitor-planned-change.tsx')).MaintenanceNote }))
+const MonitorZone = lazy(async () => ({ default: (await import('../zones/monitor-zone.tsx')).MonitorZone }))
 const MonitorPlanned = lazy(async () => ({ default: (await import('./monitor-planned-change.tsx')).MonitorPlanned }))
 
 const back = { to: '/monitors', label: 'Monitors' } as const
@@ -60,6 +61,7 @@ export function MonitorPage() {
         </Suspense>
         <MonitorRecords monitor={monitor} difference={difference} />
         <MonitorDelegation monitor={monitor} />
+        <Suspense>{monitor.domain.includes('.') && <MonitorZone domain={monitor.domain} />}</Suspense>
         <MonitorTimeline monitor={monitor} />
         <Suspense>
           <LabelsSection labels={monitor} path={monitorPath(id)} linksTags onSaved={refresh} />

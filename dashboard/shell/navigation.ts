@@ -4,6 +4,7 @@ import {
   BellRing,
   FolderTree,
   Gauge,
+  Globe,
   type LucideIcon,
   Radar,
   Server,
@@ -19,6 +20,7 @@ export type NavigationItem = { to: NonNullable<LinkProps['to']>; label: string; 
 const ITEMS: readonly NavigationItem[] = [
   { to: '/', label: 'Overview', icon: Gauge },
   { to: '/monitors', label: 'Monitors', icon: Radar },
+  { to: '/zones', label: 'Zones', icon: Globe },
   { to: '/events', label: 'Events', icon: Activity },
   { to: '/groups', label: 'Groups', icon: FolderTree },
   { to: '/alerts', label: 'Alerts', icon: BellRing },

@@ -151,6 +151,13 @@ export const PAGES: readonly PageToShow[] = [
       await page.getByText('Waiting for your record').waitFor()
     },
   },
+  { name: 'zones', path: '/dashboard/zones' },
+  { name: 'zones-empty', path: '/dashboard/zones', isEmptyServer: true },
+  {
+    name: 'zone',
+    path: '/dashboard/zones/orchard.example',
+    prepare: async (page) => void (await page.getByText('does not respond').first().waitFor()),
+  },
   { name: 'webhooks', path: '/dashboard/webhooks' },
   { name: 'undelivered', path: '/dashboard/webhooks/undelivered' },
   { name: 'undelivered-empty', path: '/dashboard/webhooks/undelivered', isEmptyServer: true },

@@ -13,6 +13,7 @@ import { type ServerProcess, startServer } from '#server/testing/server-process.
 import { findSetupLink } from './setup-link.ts'
 import { writeHistory } from './showcase-history.ts'
 import { OTHER_RECORDS, SHOWCASE_MONITORS, type ShowcaseMonitor } from './showcase-monitors.ts'
+import { writeZones } from './showcase-zones.ts'
 
 /**
  * A real server with sample data on loopback, to look at the dashboard: `node e2e/dashboard/showcase.ts
@@ -67,6 +68,7 @@ export async function startShowcase({ monitors, port }: { monitors: number; port
       await waitUntilChecked(call, created)
       const db = openDatabase(`sqlite:${join(folder, 'zonewatch.db')}`)
       await writeHistory(db, showcaseMonitors, created)
+      await writeZones(db)
       await db.destroy()
     }
     const named = created.map(

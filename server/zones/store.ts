@@ -48,16 +48,17 @@ export async function listZones(
   db: Database,
   keyring: Keyring,
   tenant: Tenant,
-  { health, ...query }: ZoneQuery,
+  { health, name, ...query }: ZoneQuery,
 ): Promise<Page<ZoneResponse>> {
   let rows = zonesOf(db, tenant)
   if (health !== undefined) rows = rows.where('zones.health', '=', health)
+  if (name !== undefined) rows = rows.where('zones.name', '=', canonicalName(name))
   const page = await listPage<ListedZone>(rows, {
     keyring,
     query,
     id: 'zones.id',
     orders: { created: { column: 'zones.id' }, name: { column: 'zones.name' } },
-    scope: ['zones', tenant.organizationId, health ?? null],
+    scope: ['zones', tenant.organizationId, health ?? null, name ?? null],
   })
   return { ...page, data: page.data.map(toZone) }
 }
@@ -228,9 +229,11 @@ async function refuseAtPlanLimit(db: Database, tenant: Tenant, plans: Plans): Pr
 /** A name has a dot, and an id has none. */
 async function findRow(db: Database, tenant: Tenant, idOrName: string): Promise<ListedZone | undefined> {
   const column = idOrName.includes('.') ? 'zones.name' : 'zones.id'
-  const key = column === 'zones.name' ? idOrName.toLowerCase().replace(/\.$/, '') : idOrName
+  const key = column === 'zones.name' ? canonicalName(idOrName) : idOrName
   return await zonesOf(db, tenant).where(column, '=', key).executeTakeFirst()
 }
+
+const canonicalName = (text: string) => text.toLowerCase().replace(/\.$/, '')
 
 async function getRow(db: Database, tenant: Tenant, idOrName: string): Promise<ListedZone> {
   const row = await findRow(db, tenant, idOrName)

@@ -45,6 +45,8 @@ onBothEngines('zones', (_, engine) => {
     expect((await world.call(`/zones/${created.id}`)).body).toEqual(created)
     expect((await world.call('/zones?health=unknown&order_by=name')).body.data).toEqual([created])
     expect((await world.call('/zones?health=ok')).body.data).toEqual([])
+    expect((await world.call('/zones?name=EXAMPLE.com.')).body.data).toEqual([created])
+    expect((await world.call('/zones?name=example.net')).body.data).toEqual([])
     expect(await due()).toMatchObject({ name: 'example.com', claimed_by: null })
 
     expect((await world.call('/zones/example.com', { method: 'DELETE' })).status).toBe(204)
