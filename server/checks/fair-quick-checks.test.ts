@@ -7,8 +7,9 @@ import { createWakeUps } from '../wake-up.ts'
 import { runWaitWorker } from './wait-worker.ts'
 
 onBothEngines('fair quick checks', (_fresh, engine) => {
-  test('200 quick checks at silent name servers leave slots to another organization', async () => {
+  test('200 quick checks at silent name servers, of each of two organizations, leave slots to another one', async () => {
     const world = await givenApp(engine)
+    const { key: second } = await world.key('admin', { organizationName: 'Second' })
     const { key: other } = await world.key('admin', { organizationName: 'Other' })
     const create = async (names: string[], key?: string) => {
       const monitors = names.map((name) => {
@@ -18,6 +19,10 @@ onBothEngines('fair quick checks', (_fresh, engine) => {
       expect(await world.call('/monitors/bulk', options)).toMatchObject({ status: 201 })
     }
     await create(Array.from({ length: 200 }, (_, number) => `n${number}.silent.example`))
+    await create(
+      Array.from({ length: 200 }, (_, number) => `m${number}.silent.example`),
+      second,
+    )
     await create(['www.other.example'], other)
     const { db, clock } = world.deps
     const due = (name: string, due_at: number) =>

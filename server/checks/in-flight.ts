@@ -1,3 +1,5 @@
+import { ORGANIZATION_SHARE } from '../database/organization-share.ts'
+
 /** Checks in progress for less than `SLOW_AFTER_MS`. Further due checks wait in the database, oldest first. */
 export const MAX_FAST_IN_FLIGHT = 2_000
 /** Including slow checks, which wait for slow or unresponsive servers and must not delay the others. */
@@ -5,9 +7,6 @@ export const MAX_IN_FLIGHT = 10_000
 export const SLOW_AFTER_MS = 1_000
 /** A claim of a few checks costs nearly as much as one of many, so smaller ones are not made. */
 export const MIN_CLAIM = 50
-/** What one organization may take of the capacity that the others leave, so that some is always left. */
-export const ORGANIZATION_SHARE = 1 / 2
-
 type RunningCheck = { slot: number; organization_id: string }
 
 /** The checks that have started and are not recorded yet. Times are the clock's elapsed milliseconds. */

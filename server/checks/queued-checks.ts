@@ -1,8 +1,9 @@
 import { type Claim, claimDue, releaseUnknown, renewLeases, repairAfterClockStep } from '../database/lease-queue.ts'
+import { claimable } from '../database/organization-share.ts'
 import { isDatabaseUnavailable } from '../database/unavailable.ts'
 import { runWorker, type Signals } from '../database/worker-loop.ts'
 import { checkSpan } from './check-metrics.ts'
-import { InFlight, ORGANIZATION_SHARE } from './in-flight.ts'
+import { InFlight } from './in-flight.ts'
 import { monitorLoader } from './load-monitor.ts'
 import { type CheckWorkerDeps, CLOCK_STEP_REPAIR, checkRecords, GATHER_MS, RENEW_AFTER_MS } from './record-checks.ts'
 import { runCheck } from './run-check.ts'
@@ -56,7 +57,7 @@ export async function runQueuedChecks(deps: CheckWorkerDeps, { stop, abandon }: 
         mustRelease = false
       }
       await renew()
-      const limit = Math.min(BATCH_SIZE, Math.ceil(inFlight.capacity(clock.elapsed()) * ORGANIZATION_SHARE))
+      const limit = Math.min(BATCH_SIZE, claimable(inFlight.capacity(clock.elapsed())))
       if (limit === 0) return { restMs: GATHER_MS, isIdle: false }
       const claims = await claimDue(db, 'due_checks', { now: clock.now(), process, limit, without: inFlight.full() })
       for (const claim of claims) {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { claimDue, LEASE_MS, repairAfterClockStep } from '../database/lease-queue.ts'
+import { claimable, organizationsWithShare } from '../database/organization-share.ts'
 import { runWorker, type Signals } from '../database/worker-loop.ts'
 import type { AuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
 import { forOrganization } from './monitor-query.ts'
@@ -11,8 +12,6 @@ export type WaitWorkerDeps = CheckWorkerDeps & { authoritativeClient?: Authorita
 
 /** Quick checks in progress, and started per second if more are due. Regular checks use the same name servers. */
 const MAX_IN_FLIGHT = 50
-/** Of one organization: its silent name servers leave slots to the others. */
-const MAX_PER_ORGANIZATION = MAX_IN_FLIGHT / 2
 /** So that at most `MAX_IN_FLIGHT` are started per second. */
 const REST_MS = 500
 /** The longest delay of a quick check. */
@@ -41,11 +40,12 @@ export async function runWaitWorker(deps: WaitWorkerDeps, { stop, abandon }: Sig
       repairAfterClockStep(db, 'due_waits', self, { longestMs: sql.raw(String(Math.max(LEASE_MS, MAX_DUE_MS))) }),
     held: () => new Set(inFlight.keys()),
     pass: async () => {
-      const limit = Math.min(MAX_IN_FLIGHT - inFlight.size, MAX_PER_ORGANIZATION)
+      const limit = claimable(MAX_IN_FLIGHT - inFlight.size)
       if (limit === 0) return { restMs: BUSY_MS, isIdle: false }
-      const organizations = Map.groupBy(inFlight.values(), ({ organizationId }) => organizationId)
-      const full = [...organizations].flatMap(([id, own]) => (own.length >= MAX_PER_ORGANIZATION ? [id] : []))
-      const claims = await claimDue(db, 'due_waits', { now: clock.now(), process, limit, without: full })
+      // Silent name servers of an organization leave slots to the others.
+      const organizations = [...inFlight.values()].map(({ organizationId }) => organizationId)
+      const without = organizationsWithShare(organizations, MAX_IN_FLIGHT)
+      const claims = await claimDue(db, 'due_waits', { now: clock.now(), process, limit, without })
       for (const claim of claims) start(claim)
       return { restMs: claims.length === limit ? REST_MS : 0, isIdle: claims.length === 0 }
     },

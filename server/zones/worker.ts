@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { withDeadline } from '../clock.ts'
 import { claimDue, repairAfterClockStep } from '../database/lease-queue.ts'
+import { claimable, organizationsWithShare } from '../database/organization-share.ts'
 import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
 import { HOUR_MS } from '../times.ts'
 import type { WakeUps } from '../wake-up.ts'
@@ -11,8 +12,6 @@ export type ZoneWorkerDeps = WorkerDeps & LookDeps & { wakeUps: WakeUps }
 
 /** Looks in progress. Half of the checks that may keep large answers, because each look asks over TCP. */
 const MAX_IN_FLIGHT = 16
-/** Of one organization: its silent name servers leave slots to the others. */
-const MAX_PER_ORGANIZATION = MAX_IN_FLIGHT / 2
 /** Shorter than the lease. */
 const DEADLINE_MS = 40_000
 /** Organizations with the same zone share a look. Shorter than the time between two looks that confirm each other. */
@@ -41,11 +40,12 @@ export async function runZoneWorker(deps: ZoneWorkerDeps, { stop, abandon }: Sig
     repair: (self) => repairAfterClockStep(db, 'due_zones', self, { longestMs: sql.raw(String(HOUR_MS)) }),
     held: () => new Set(inFlight.keys()),
     pass: async () => {
-      const limit = Math.min(MAX_IN_FLIGHT - inFlight.size, MAX_PER_ORGANIZATION)
+      const limit = claimable(MAX_IN_FLIGHT - inFlight.size)
       if (limit === 0) return { restMs: BUSY_MS, isIdle: false }
-      const organizations = Map.groupBy(inFlight.values(), ({ organizationId }) => organizationId)
-      const full = [...organizations].flatMap(([id, own]) => (own.length >= MAX_PER_ORGANIZATION ? [id] : []))
-      const claims = await claimDue(db, 'due_zones', { now: clock.now(), process, limit, without: full })
+      // Silent name servers of an organization leave slots to the others.
+      const organizations = [...inFlight.values()].map(({ organizationId }) => organizationId)
+      const without = organizationsWithShare(organizations, MAX_IN_FLIGHT)
+      const claims = await claimDue(db, 'due_zones', { now: clock.now(), process, limit, without })
       for (const claim of claims) start(claim)
       return { restMs: claims.length === 0 ? 0 : BUSY_MS, isIdle: claims.length === 0 }
     },
