@@ -183,6 +183,7 @@ async function copyTables({ source, target, onProgress }: CopyOptions, tables: r
   for (const table of tables) {
     const progress = await findProgress(target, table)
     let copied = progress?.copied ?? 0
+    let analyzeAt = copied + FIRST_ANALYZE
     done += copied
     for await (const batch of readBatches(source, table, progress?.after)) {
       const before = copied
@@ -192,10 +193,21 @@ async function copyTables({ source, target, onProgress }: CopyOptions, tables: r
         await saveProgress(transaction, table, { before, after, copied })
         await insertRows(transaction, table, batch)
       })
+      if (copied >= analyzeAt) {
+        await analyze(target, table)
+        analyzeAt = copied * 4
+      }
       done += batch.length
       onProgress({ step: 'copy', table: table.name, done, rows })
     }
   }
+}
+
+const FIRST_ANALYZE = 500
+
+/** PostgreSQL plans the check of a foreign key once, and would read the whole table for each row of a table that was empty then. */
+async function analyze(db: Database, { name }: Pick<TableSchema, 'name'>): Promise<void> {
+  if (engineOf(db) === 'postgres') await sql`analyze ${sql.table(name)}`.execute(db)
 }
 
 async function findProgress(db: Database, { name }: TableSchema): Promise<{ after: Key; copied: number } | undefined> {
