@@ -23,6 +23,8 @@ export const Me = StrictObject({
       slug: Type.String(),
       role: Type.Enum(AGENT_ROLES),
       agent_id: Type.String(),
+      /** When the organization is deleted; null if nobody requested that. */
+      deletes: Nullable(Type.String()),
     }),
   ),
   server: StrictObject({
@@ -147,6 +149,31 @@ export type EmailChanged = Static<typeof EmailChanged>
 
 /** `two-factor/disable`, `two-factor/generate-backup-codes`. `code`: of the authenticator app, or a recovery code. */
 export const PasswordAndCode = StrictObject({ password: Type.String({ maxLength: 128 }), code })
+/** `delete-account`. `code`: with two-factor authentication. */
+export const AccountDeletion = StrictObject({ password: Type.String({ maxLength: 128 }), code: Type.Optional(code) })
+const text = Type.String()
+/** `GET /dashboard/api/me/data`: what is stored about the user, at most the newest 1,000 of each list. */
+export const PersonalData = StrictObject({
+  person: StrictObject({
+    ...{ id: text, name: text, email: text, email_verified: Type.Boolean(), two_factor: Type.Boolean() },
+    ...{ created: text, updated: text },
+  }),
+  sessions: Type.Array(StrictObject({ created: text, expires: text, address: text, user_agent: Nullable(text) })),
+  mails: Type.Array(StrictObject({ created: text, organization_id: Nullable(text), status: text, kind: text })),
+  organizations: Type.Array(
+    StrictObject({
+      ...{ id: text, name: text, agent_id: text, role: text, notification_email: Nullable(text) },
+      ...{ joined: text, last_seen: Nullable(text) },
+      api_keys: Type.Array(StrictObject({ id: text, name: text, role: text, created: text })),
+      invitations: Type.Array(StrictObject({ id: text, role: text, created: text, accepted: Nullable(text) })),
+      audit_log: Type.Array(
+        StrictObject({ occurred: text, action: text, object_id: Nullable(text), address: Nullable(text) }),
+      ),
+    }),
+  ),
+})
+export type PersonalData = Static<typeof PersonalData>
+
 /** `two-factor/enable`. */
 export const PasswordOnly = StrictObject({ password: Type.String({ maxLength: 128 }) })
 /** `two-factor/enable`: returned once. Takes effect with the first valid `two-factor/verify-totp`. */

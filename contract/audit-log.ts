@@ -24,7 +24,7 @@ const VERBS = {
     ...(['second_factor_enabled', 'second_factor_disabled', 'backup_codes_created'] as const),
   ],
   invitation: ['created', 'resent', 'revoked', 'accepted'],
-  organization: ['created', 'updated'],
+  organization: ['created', 'updated', 'deletion_requested', 'deletion_canceled'],
   billing: ['updated'],
   subscription: ['checkout_started', 'canceled', 'resumed', 'updated'],
 } as const

@@ -322,6 +322,9 @@ const ACCOUNTS = {
     'The password is one of the most used ones.',
     'is one of the most used passwords. Choose a longer one, such as several words.',
   ),
+  other_name: entry('The name is not that of the organization.', ['name'], ({ name }) => {
+    return `must be the name of the organization: ${name}.`
+  }),
   wrong_password: plain('The password is wrong.', 'is wrong.'),
   wrong_code: plain(
     'The code is wrong or expired.',

@@ -85,6 +85,32 @@ export const OrganizationChange = StrictObject(
 )
 export type OrganizationChange = Static<typeof OrganizationChange>
 
+/** Days until a requested deletion begins. */
+export const DELETION_DAYS = 7
+
+export const OrganizationDeletion = StrictObject(
+  {
+    requested: Nullable(Instant('When the deletion was requested; null if it was not.')),
+    requested_by: Nullable(Type.String({ description: 'The name of who requested it.' })),
+    deletes: Nullable(Instant('When everything is deleted, unless an owner cancels the deletion before.')),
+  },
+  {
+    title: 'OrganizationDeletion',
+    examples: [
+      {
+        requested: '2026-11-20T08:00:00.000Z',
+        requested_by: 'Ada Example',
+        deletes: '2026-11-27T08:00:00.000Z',
+      },
+    ],
+  },
+)
+export type OrganizationDeletion = Static<typeof OrganizationDeletion>
+
+export const OrganizationDeletionQuery = StrictObject({
+  name: Type.String({ description: 'The name of the organization, to confirm the deletion.', maxLength: 250 }),
+})
+
 const line = (description: string, maxLength = 250) =>
   Nullable(Type.String({ maxLength, pattern: ONE_LINE, description }))
 const billing = {

@@ -15,6 +15,7 @@ import { dashboardFiles } from './dashboard/files.ts'
 import { publishInvalidations } from './dashboard/live/invalidation.ts'
 import { LiveStreams } from './dashboard/live/streams.ts'
 import { dashboardRoutes } from './dashboard/routes.ts'
+import { deletionRoutes } from './deletion/routes.ts'
 import type { Deps } from './deps.ts'
 import { eventRoutes } from './events/routes.ts'
 import { groupRoutes } from './groups/routes.ts'
@@ -90,6 +91,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
     await api.register(apiKeyRoutes(deps))
     await api.register(organizationMailRoutes(deps))
     await api.register(organizationRoutes(deps, payments, attemptLimiter(deps)))
+    await api.register(deletionRoutes(deps))
     await api.register(subscriptionRoutes(deps, payments))
     await api.register(serverStatusRoutes(deps))
     await api.register(dashboardRoutes(deps, live, identify))

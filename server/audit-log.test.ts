@@ -33,6 +33,7 @@ const EXCEPTIONS: Record<string, string> = {
   'POST /dashboard/api/import': 'writes nothing: POST /monitors/bulk creates the monitors',
   'POST /dashboard/auth/two-factor/enable': 'takes effect with the first code, which is recorded',
   'POST /dashboard/auth/request-password-reset': 'mails a link, for anyone',
+  'POST /dashboard/auth/delete-account': 'is tested in server/accounts/delete-account.test.ts: it ends the session',
   'POST /dashboard/auth/sign-out': 'ends a session of the user',
   'POST /dashboard/auth/revoke-session': 'ends a session of the user',
   'POST /dashboard/auth/revoke-other-sessions': 'ends sessions of the user',

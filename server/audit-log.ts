@@ -77,7 +77,7 @@ const STORED_FIELDS: Record<AuditObject, readonly string[]> = {
   api_key: ['name', 'role', 'expires', 'limits', 'previous_expires'],
   agent: ['name', 'role', 'email', 'notification_email'],
   invitation: ['email', 'role'],
-  organization: ['name', 'slug', 'timezone', 'event_retention_days', 'alert_emails', 'logo'],
+  organization: ['name', 'slug', 'timezone', 'event_retention_days', 'alert_emails', 'logo', 'deletes'],
   billing: ['name', 'email', 'line1', 'line2', 'zipcode', 'city', 'state', 'country', 'vat', 'currency'],
   subscription: ['plan', 'status', 'quantity', 'cancel_at'],
 }

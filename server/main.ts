@@ -108,6 +108,23 @@ program
   .action(async (email) => (await import('./cli/disable-two-factor.ts')).disableSecondFactorOf(email))
 
 program
+  .command('delete-person <email>')
+  .description('delete the account of a person who left, with all memberships, sessions and links')
+  .action(async (email) => (await import('./cli/leaving.ts')).deletePerson(email))
+
+program
+  .command('delete-organization <organization>')
+  .description('delete everything of an organization (slug) in 7 days')
+  .requiredOption('--name <name>', 'name of the organization, to confirm')
+  .option('--now', 'begin at once')
+  .action(async (slug, options) => (await import('./cli/leaving.ts')).deleteOrganizationOf(slug, options))
+
+program
+  .command('keep-organization <organization>')
+  .description('cancel the deletion of an organization (slug), before it begins')
+  .action(async (slug) => (await import('./cli/leaving.ts')).keepOrganization(slug))
+
+program
   .command('check <name> <type> [expected...]')
   .description('check a record once and print the evidence; no server needed')
   .option('--flexible', 'match flexibly instead of exactly')

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import type { EmailChanged } from '#contract/account.ts'
 import { api } from '../api.ts'
 import { ME, useSession } from '../session.tsx'
@@ -12,6 +12,8 @@ import { useSubmit } from '../ui/use-submit.ts'
 import { SecondFactorSection } from './second-factor.tsx'
 import { Sessions } from './sessions.tsx'
 
+const Leave = lazy(async () => ({ default: (await import('./leave.tsx')).Leave }))
+
 export function ProfilePage() {
   return (
     <Page title="Your account" lead="These settings apply in every organization you belong to." isNarrow>
@@ -21,6 +23,9 @@ export function ProfilePage() {
         <Password />
         <SecondFactorSection />
         <Sessions />
+        <Suspense>
+          <Leave />
+        </Suspense>
       </div>
     </Page>
   )

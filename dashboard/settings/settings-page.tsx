@@ -8,6 +8,9 @@ import { PlanAndUsage } from './plan-and-usage.tsx'
 
 const AuditLog = lazy(async () => ({ default: (await import('./audit-log.tsx')).AuditLog }))
 const BillingDetails = lazy(async () => ({ default: (await import('./billing-details.tsx')).BillingDetails }))
+const DeleteOrganization = lazy(async () => ({
+  default: (await import('./delete-organization.tsx')).DeleteOrganization,
+}))
 const Keys = lazy(async () => ({ default: (await import('./keys.tsx')).Keys }))
 const RecentEmails = lazy(async () => ({ default: (await import('./recent-emails.tsx')).RecentEmails }))
 
@@ -20,7 +23,7 @@ export function SettingsPage() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const tabs: Tab<Name>[] = [
-    { value: 'organization', label: 'Organization', content: <OrganizationSettings /> },
+    { value: 'organization', label: 'Organization', content: <OrganizationTab /> },
     { value: 'subscription', label: 'Plan and usage', content: <PlanAndUsage /> },
     // Emails contain sign-in and invitation links, so only admins see them.
     ...(can('manage')
@@ -42,6 +45,16 @@ export function SettingsPage() {
         tabs={tabs}
       />
     </Page>
+  )
+}
+
+function OrganizationTab() {
+  const { can } = useSession()
+  return (
+    <div className="flex flex-col gap-5">
+      <OrganizationSettings />
+      {can('own') && lazily(<DeleteOrganization />)}
+    </div>
   )
 }
 

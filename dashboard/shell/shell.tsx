@@ -16,6 +16,8 @@ import { Sidebar } from './sidebar.tsx'
 // Rarely needed, and their forms are not part of the first load.
 const NoOrganization = lazy(async () => ({ default: (await import('./no-organization.tsx')).NoOrganization }))
 
+const DeletionNote = lazy(async () => ({ default: (await import('./deletion-note.tsx')).DeletionNote }))
+
 const SignInAgain = lazy(async () => ({ default: (await import('../account/sign-in-again.tsx')).SignInAgain }))
 
 export function Shell() {
@@ -55,6 +57,11 @@ function Frame() {
         <div className="min-w-0">
           <TopBar />
           <ConnectionNote />
+          {organization.deletes !== null && (
+            <Suspense>
+              <DeletionNote />
+            </Suspense>
+          )}
           <main id="content" tabIndex={-1} className="outline-none">
             <Suspense
               fallback={

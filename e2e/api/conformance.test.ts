@@ -54,7 +54,8 @@ test('every kind of invalid input is answered with a 400 that names the field', 
   await eachOperation(world, await sharedFixtures(world), async ({ operation, path, body }, ask) => {
     const problems = []
     for (const invalid of invalidInputs(operation, body)) {
-      const query = invalid.query ? `?${new URLSearchParams(invalid.query)}` : ''
+      const separator = path.includes('?') ? '&' : '?'
+      const query = invalid.query ? `${separator}${new URLSearchParams(invalid.query)}` : ''
       const answer = await ask('body' in invalid ? { body: invalid.body } : {}, `${path}${query}`)
       const names = Object.keys(answer.body?.errors ?? {})
       if (answer.status !== 400 || !names.includes(invalid.field)) {

@@ -88,17 +88,21 @@ export async function givenFixtures(world: TestApp, name: string): Promise<Fixtu
       view,
       zone,
       key: apiKey,
+      name,
     },
   }
 }
 
 /** The path of the operation with these ids. Throws if an id is missing. */
-export function pathOf({ id, path }: Operation, ids: Record<string, string>): string {
-  return path.replace(/\{(\w+)\}/g, (_, name: string) => {
+export function pathOf({ id, path, parameters }: Operation, ids: Record<string, string>): string {
+  const exampleOf = (name: string) => {
     const value = ids[name]
     if (value === undefined) throw new Error(`no example for the parameter ${name} of operation ${id}`)
     return value
-  })
+  }
+  const required = parameters.filter((each) => each.in === 'query' && each.required)
+  const query = required.map(({ name }) => `${name}=${encodeURIComponent(exampleOf(name))}`).join('&')
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => exampleOf(name)) + (query === '' ? '' : `?${query}`)
 }
 
 /** The documented example body, with the ids of the fixtures instead of the documented ones. */

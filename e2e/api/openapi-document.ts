@@ -20,7 +20,13 @@ export type Schema = {
   examples?: unknown[]
   additionalProperties?: boolean | Schema
 }
-export type Parameter = { name: string; in: 'path' | 'query' | 'header'; schema: Schema; example?: unknown }
+export type Parameter = {
+  name: string
+  in: 'path' | 'query' | 'header'
+  required?: boolean
+  schema: Schema
+  example?: unknown
+}
 type Media = { schema: Schema; example?: unknown; examples?: Record<string, { value: unknown }> }
 type Response = { $ref?: string; headers?: Record<string, unknown>; content?: Record<string, Media> }
 

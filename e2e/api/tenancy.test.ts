@@ -155,6 +155,7 @@ const DASHBOARD = [
 /** Paths that a user reads for their account and organization. */
 const OF_A_PERSON = [
   '/dashboard/api/me',
+  '/dashboard/api/me/data',
   '/dashboard/api/welcome',
   '/dashboard/api/key-limits',
   '/dashboard/api/mails',

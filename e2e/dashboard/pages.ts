@@ -192,6 +192,11 @@ export const PAGES: readonly PageToShow[] = [
     },
   },
   { name: 'settings', path: '/dashboard/settings' },
+  {
+    name: 'settings-delete',
+    path: '/dashboard/settings',
+    prepare: (page) => page.getByRole('button', { name: 'Delete organization' }).click(),
+  },
   { name: 'settings-keys', path: '/dashboard/settings?tab=keys' },
   {
     name: 'settings-key-new',
@@ -229,6 +234,11 @@ export const PAGES: readonly PageToShow[] = [
   },
   { name: 'server-empty', path: '/dashboard/server', isEmptyServer: true },
   { name: 'profile', path: '/dashboard/profile' },
+  {
+    name: 'profile-delete',
+    path: '/dashboard/profile',
+    prepare: (page) => page.getByRole('button', { name: 'Delete account' }).click(),
+  },
   {
     name: 'palette',
     path: '/dashboard/monitors',

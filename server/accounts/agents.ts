@@ -81,10 +81,18 @@ export async function deleteAgent(db: Database, context: RequestContext, id: str
     refuseToGrant(await findGrantingRole(transaction, context, context.actor.id), row.role)
     refuseStale(row, match)
     await refuseLastOwner(transaction, row)
-    await limitGrants(transaction, context, { id, role: null })
-    await deleteTenantRow(transaction, 'agents', context, id)
-    await recordAudit(transaction, context, { action: 'agent.removed', object: { id, label: row.name }, before: row })
+    await removeLockedAgent(transaction, context, id)
   })
+}
+
+/** For an account that is deleted, with the organization locked. Returns false, and changes nothing, for the last owner. */
+export async function removeLockedAgent(db: Database, context: RequestContext, id: string): Promise<boolean> {
+  const row = await getTenantRow(db, 'agents', context, id)
+  if (await isLastOwner(db, row)) return false
+  await limitGrants(db, context, { id, role: null })
+  await deleteTenantRow(db, 'agents', context, id)
+  await recordAudit(db, context, { action: 'agent.removed', object: { id, label: row.name }, before: row })
+  return true
 }
 
 /** Invitations first, because they are found by the keys that created them. */
@@ -98,8 +106,13 @@ async function limitGrants(
 }
 
 /** Requires the organization's lock: two owners who leave at the same time would each see the other. */
-async function refuseLastOwner(db: Database, { id, organization_id, role }: AgentRow): Promise<void> {
-  if (role !== 'owner') return
+async function refuseLastOwner(db: Database, row: AgentRow): Promise<void> {
+  if (!(await isLastOwner(db, row))) return
+  throw conflict('This is the last owner. Give another agent the role owner first.', undefined, 'last_owner')
+}
+
+async function isLastOwner(db: Database, { id, organization_id, role }: AgentRow): Promise<boolean> {
+  if (role !== 'owner') return false
   const other = await db
     .selectFrom('agents')
     .select('id')
@@ -108,9 +121,7 @@ async function refuseLastOwner(db: Database, { id, organization_id, role }: Agen
     .where('id', '!=', id)
     .limit(1)
     .executeTakeFirst()
-  if (!other) {
-    throw conflict('This is the last owner. Give another agent the role owner first.', undefined, 'last_owner')
-  }
+  return other === undefined
 }
 
 function toAgent(row: AgentRow): Agent {

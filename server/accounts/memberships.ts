@@ -9,6 +9,7 @@ import { findTenantRow } from '../database/tenant-row.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../ids.ts'
 import { forbidden, unauthorized } from '../problem.ts'
+import { toIsoOrNull } from '../times.ts'
 import type { KeyRole } from './api-key-store.ts'
 import { isOperator } from './operators.ts'
 import type { User } from './users.ts'
@@ -97,6 +98,7 @@ export async function getMe({ db, config }: Pick<Deps, 'db' | 'config'>, userId:
     .selectFrom('agents')
     .innerJoin('organizations', 'organizations.id', 'agents.organization_id')
     .select(['organizations.id', 'organizations.name', 'organizations.slug', 'agents.role', 'agents.id as agent_id'])
+    .select('organizations.deletion_at')
     .where('agents.person_id', '=', userId)
     .orderBy('agents.id')
     .limit(1_000)
@@ -104,7 +106,10 @@ export async function getMe({ db, config }: Pick<Deps, 'db' | 'config'>, userId:
   const { two_factor_enabled, ...person } = user
   return {
     person: { ...person, two_factor: two_factor_enabled === 1 },
-    organizations,
+    organizations: organizations.map(({ deletion_at, ...organization }) => ({
+      ...organization,
+      deletes: toIsoOrNull(deletion_at),
+    })),
     server: {
       base_url: config.baseUrl,
       version: packageJson.version,

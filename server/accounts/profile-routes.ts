@@ -1,10 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import * as contract from '#contract/account.ts'
+import { fieldError } from '#contract/field-errors.ts'
 import { requestOrigin } from '../context.ts'
 import type { Deps } from '../deps.ts'
 import { Responses, type Routes } from '../http/routes.ts'
-import { conflict } from '../problem.ts'
+import { conflict, invalid } from '../problem.ts'
+import { toIso } from '../times.ts'
 import {
   type AccountWork,
   changeEmail,
@@ -21,9 +23,11 @@ import {
   resetAttempts,
   userAttempt,
 } from './attempt-limits.ts'
-import { setSessionCookie } from './cookies.ts'
+import { setCookie, setSessionCookie } from './cookies.ts'
+import { deleteAccount } from './delete-account.ts'
 import { sendEmailChangeLink } from './mailed-links.ts'
 import { type Passwords, refuseCommonPassword } from './passwords.ts'
+import { exportPersonalData } from './personal-data.ts'
 import { AUTH_PATH, browserOrigin, DONE, getSession, requireSession } from './request-session.ts'
 import { disableSecondFactor, insertSecondFactor, replaceRecoveryCodes, useAnyCode } from './second-factor.ts'
 import { deleteSession, deleteSessions, listSessions } from './sessions.ts'
@@ -145,6 +149,35 @@ export function profileRoutes(deps: Deps, passwords: Passwords): Routes {
         await afterPasswordAndCode(request, reply, request.body, async (transaction, account) => ({
           backupCodes: await replaceRecoveryCodes(transaction, keyring, account, requestOrigin(request, clock.now())),
         })),
+    )
+
+    app.post(
+      `${AUTH_PATH}/delete-account`,
+      { schema: { body: contract.AccountDeletion, response: Responses(200, contract.Done) } },
+      async (request, reply) => {
+        const { password, code = '' } = request.body
+        const origin = requestOrigin(request, clock.now())
+        const remove: AccountWork<number, void> = (transaction, account) => deleteAccount(transaction, account, origin)
+        // Without a second factor there is no code to ask for.
+        if (getSession(request).hasSecondFactor) await afterPasswordAndCode(request, reply, { password, code }, remove)
+        else
+          await afterPassword(request, reply, { password }, (transaction, account) => {
+            if (account.hasSecondFactor) throw invalid({ code: fieldError('required') })
+            return remove(transaction, account, undefined)
+          })
+        setCookie(reply, config, 'session_token', '', 0)
+        return DONE
+      },
+    )
+
+    app.get(
+      '/dashboard/api/me/data',
+      { schema: { response: Responses(200, contract.PersonalData) } },
+      async (request, reply) => {
+        const day = toIso(clock.now()).slice(0, 10)
+        reply.header('content-disposition', `attachment; filename="zonewatch-${day}.json"`)
+        return await exportPersonalData(db, getSession(request).userId)
+      },
     )
 
     app.get(

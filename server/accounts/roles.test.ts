@@ -25,6 +25,8 @@ const WRITE_ROLES: Record<string, AgentRole> = {
   '/agents': 'admin',
   '/api-keys': 'admin',
   '/organization': 'admin',
+  'DELETE /organization': 'owner',
+  '/organization/deletion': 'owner',
   '/organization/billing': 'owner',
   '/organization/subscription': 'owner',
 }
@@ -60,7 +62,8 @@ describe('every route of the API', () => {
       // No route accepts this body, so that an allowed request gets an error and changes nothing.
       const body = ['POST', 'PUT', 'PATCH'].includes(method) ? { body: { no_such_field: 1 } } : {}
       const { status } = await browser.call(url, { method, ...body })
-      const required = method === 'GET' ? (READ_ROLES[path] ?? 'viewer') : writeRoleOf(path)
+      const required =
+        method === 'GET' ? (READ_ROLES[path] ?? 'viewer') : (WRITE_ROLES[`${method} ${path}`] ?? writeRoleOf(path))
       const isAllowed = rankOf(role) >= rankOf(required)
       if ((status !== 403) !== isAllowed || status === 401 || status >= 500) wrong.push(`${method} ${path}: ${status}`)
     }

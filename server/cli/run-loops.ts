@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts'
 import type { Role } from '../config/parse.ts'
 import { deleteOldCounts } from '../database/hourly-counts.ts'
 import { runEvery, type Signals } from '../database/worker-loop.ts'
+import { deleteDueOrganizations } from '../deletion/delete-organization.ts'
 import type { Deps } from '../deps.ts'
 import { runResolverTraits } from '../dns/resolver-traits.ts'
 import { deleteOldEvents } from '../events/retention.ts'
@@ -71,6 +72,12 @@ const RETENTION: Retention[] = [
     everyMs: 60 * MINUTE_MS,
     failure: 'Old alerts could not be deleted. The next attempt is in an hour.',
     work: deleteOldAlerts,
+  },
+  {
+    role: 'delivery',
+    everyMs: MINUTE_MS,
+    failure: 'An organization could not be deleted. The next attempt is in a minute.',
+    work: deleteDueOrganizations,
   },
 ]
 

@@ -5,6 +5,7 @@ import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { unregisterAll } from '../database/heartbeat.ts'
 import { INCOMPLETE_COPY, listMigrations, MIGRATIONS, migrate } from '../database/migrate.ts'
 import { DIALECTS } from '../database/migrations/dialect.ts'
+import { DERIVED_TABLES, readSchema, type TableSchema } from '../database/table-schema.ts'
 import {
   digestOf,
   insertRows,
@@ -15,7 +16,6 @@ import {
   setLastSerial,
   type TableDigest,
 } from './rows.ts'
-import { DERIVED_TABLES, readSchema, type TableSchema } from './table-schema.ts'
 
 /** `rows`: of all rows of the step. */
 export type Progress = { step: 'copy' | 'verify'; table: string; done: number; rows: number }

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { insertAtOnce, insertEach } from '../database/bulk.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import type { Tables } from '../database/schema.ts'
-import type { TableSchema } from './table-schema.ts'
+import type { TableSchema } from '../database/table-schema.ts'
 
 export type Row = Record<string, string | number | Uint8Array | null>
 /** The values of a row's primary key. */

@@ -17,6 +17,7 @@ import { checkGaps } from './migrations/0020-check-gaps.ts'
 import { announcedMonitors } from './migrations/0021-announced-monitors.ts'
 import { zones } from './migrations/0022-zones.ts'
 import { organizationOfRemovedWebhooks } from './migrations/0024-organization-of-removed-webhooks.ts'
+import { deletion } from './migrations/0025-deletion.ts'
 import { DIALECTS, type Dialect, type Migration } from './migrations/dialect.ts'
 
 /** In order, never changed once released. The number of a migration is its position here, from 1. */
@@ -37,6 +38,7 @@ export const MIGRATIONS: readonly Migration[] = [
   announcedMonitors,
   zones,
   organizationOfRemovedWebhooks,
+  deletion,
 ]
 
 /** The id of the advisory lock that every migrating process takes. Any constant. */

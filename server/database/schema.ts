@@ -142,6 +142,13 @@ export type OrganizationsTable = {
   /** A deleted channel or webhook has received something. Not part of the version: nobody edits it. */
   has_received: Generated<Bool>
   version: Generated<number>
+  /** Until `deletion_at`, an owner can cancel the deletion. Null: nobody requested one. */
+  deletion_at: Generated<number | null>
+  deletion_requested_at: Generated<number | null>
+  /** The name of who requested it. */
+  deletion_requested_by: Generated<string | null>
+  /** When the deletion last deleted something; null: it has not begun. */
+  deletion_worked_at: Generated<number | null>
 }
 
 export type GroupsTable = {

@@ -19,6 +19,8 @@ export type MailContent =
   | { kind: 'alert_address'; organization: string; organizationId: string; issuedAt?: number; keyId?: string }
   /** `address`: of the recipient, for the link to unsubscribe. */
   | (WebhookNotice & { organization: string; address?: { organizationId: string; addressId: string } })
+  /** To the owners. `at`: when everything is deleted. */
+  | { kind: 'organization_deletion'; organization: string; by: string; at: number }
   | AccountMail
 
 /** To the owners about a webhook. `dropped`: requests so far. */
@@ -97,6 +99,14 @@ export function renderMail(content: MailContent, context: RenderContext): Messag
         ],
         unsubscribe,
       )
+    case 'organization_deletion': {
+      const organization = quotedName(content.organization)
+      return newMessage(`${organization} will be deleted`, [
+        `${quotedName(content.by)} requested the deletion of the organization ${organization}. Everything in it is deleted at ${new Date(content.at).toISOString().slice(0, 16).replace('T', ' ')} (UTC): monitors, events, webhooks, alerts, members, API keys and the audit log. Until then nothing changes.`,
+        'If it is a mistake, an owner can cancel the deletion before that time.',
+        { label: 'Open the settings', href: `${baseUrl}/dashboard/settings` },
+      ])
+    }
     case 'password_reset':
       return newMessage('Reset your Zonewatch password', [
         'Someone requested a password reset for your account.',

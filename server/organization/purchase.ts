@@ -39,6 +39,7 @@ export async function choosePlan(
   const target = config.plans.find(({ id }) => id === choice.plan)
   if (!target)
     throw invalid({ plan: fieldError('invalid_choice', { allowed: config.plans.map(({ id }) => id).join(', ') }) })
+  await refuseInDeletion(db, context)
   const { currency } = await getBilling(db, context)
   const price = priceOf(target, { interval: choice.interval, currency })?.stripe_price
   if (choice.interval !== undefined && price === undefined) {
@@ -67,6 +68,13 @@ export async function choosePlan(
       return { url }
     }
   }
+}
+
+/** Throws 409 while the organization is being deleted. */
+async function refuseInDeletion(db: Database, { organizationId }: Tenant): Promise<void> {
+  const query = db.selectFrom('organizations').select('deletion_at').where('id', '=', organizationId)
+  if ((await query.executeTakeFirst())?.deletion_at == null) return
+  throw conflict('The organization is being deleted. Cancel the deletion first: DELETE /organization/deletion.')
 }
 
 /** Cancels the plan at the end of the paid period. Throws 409 without a paid plan. */

@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import { newId } from '../../ids.ts'
 import { givenAgent } from '../accounts.ts'
 import { type AuditedRequest, rememberId, requestTo } from './fixture.ts'
@@ -308,6 +309,26 @@ export const API_REQUESTS: AuditedRequest[] = [
       label: 'First',
       before: { timezone: 'UTC' },
       after: { timezone: 'Europe/Berlin' },
+    },
+  },
+  {
+    route: 'DELETE /organization',
+    request: ({ send }) => send('DELETE', '/organization?name=First'),
+    entry: {
+      action: 'organization.deletion_requested',
+      label: 'First',
+      before: { deletes: null },
+      after: { deletes: expect.stringMatching(/Z$/) },
+    },
+  },
+  {
+    route: 'DELETE /organization/deletion',
+    request: ({ send }) => send('DELETE', '/organization/deletion'),
+    entry: {
+      action: 'organization.deletion_canceled',
+      label: 'First',
+      before: { deletes: expect.stringMatching(/Z$/) },
+      after: { deletes: null },
     },
   },
   {

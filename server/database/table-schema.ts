@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Columns } from '../database/bulk.ts'
-import { type Database, engineOf } from '../database/database.ts'
+import type { Columns } from './bulk.ts'
+import { type Database, engineOf } from './database.ts'
 
 export type TableSchema = {
   name: string
