@@ -239,6 +239,22 @@ export const NewZone = StrictObject(
 )
 export type NewZone = Static<typeof NewZone>
 
+export const MAX_ZONES_AT_ONCE = 1_000
+
+export const NewZones = StrictObject(
+  {
+    names: Type.Array(NewZone.properties.name, {
+      minItems: 1,
+      maxItems: MAX_ZONES_AT_ONCE,
+      description: `1 to ${MAX_ZONES_AT_ONCE} names. Zones that exist stay as they are.`,
+    }),
+  },
+  { title: 'NewZones', examples: [{ names: ['example.com', 'example.net'] }] },
+)
+export type NewZones = Static<typeof NewZones>
+
+export const ZoneList = Type.Array(Zone, { title: 'ZoneList', examples: [[firstExample(Zone)]] })
+
 export const ZoneChange = StrictObject(
   {
     expected_name_servers: Type.Optional(

@@ -16,6 +16,7 @@ const DELETED = [
   ...['/monitors/{monitor}', '/groups/{group}', '/webhooks/{webhook}', '/agents/{agent}'],
   ...['/alert-rules/{rule}', '/channels/{channel}', '/setup-pages/{setup_page}'],
   ...['/maintenance-windows/{window}', '/planned-changes/{change}', '/views/{view}'],
+  '/zones/{zone}',
   '/api-keys/{key}',
 ]
 
@@ -57,6 +58,11 @@ async function resourcesOf(world: TestApp): Promise<Resource[]> {
       '/planned-changes/{change}',
     ],
     [await make('/views', { name: 'Failing' }), (number) => ({ name: `Failing ${number}` }), '/views/{view}'],
+    [
+      await make('/zones', { name: 'example.com' }),
+      (number) => ({ expected_name_servers: [`ns${number}.example.com`] }),
+      '/zones/{zone}',
+    ],
     [await givenIncident(world), (number) => ({ note: `Note ${number}` }), '/incidents/{incident}'],
     [
       await make('/api-keys', { name: 'Deploy', role: 'write' }),

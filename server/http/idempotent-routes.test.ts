@@ -115,6 +115,7 @@ async function postsOf(world: TestApp) {
     '/planned-changes': ['/planned-changes', { monitor_id: monitor, new_value: '192.0.2.9', ...FUTURE }],
     '/views': ['/views', { name: 'Failing', filter: { state: 'MISMATCH' } }],
     '/zones': ['/zones', { name: 'example.net' }],
+    '/zones/bulk': ['/zones/bulk', { names: ['example.org', 'example.com'] }],
     '/zones/{zone}/check': [`/zones/${zone}/check`],
     '/incidents/acknowledge': ['/incidents/acknowledge', { incidents: ['inc_1'] }],
     '/alerts/{alert}/retry': [`/alerts/${alert}/retry`],

@@ -82,6 +82,8 @@ const CLASS_BY_ROUTE: Record<string, KeyLimit> = {
   'POST /monitors': 'create',
   'POST /monitors/bulk': 'create',
   'PUT /monitors/external/:external_id': 'create',
+  'POST /zones': 'create',
+  'POST /zones/bulk': 'create',
   'POST /monitors/:monitor/check': 'check',
 }
 

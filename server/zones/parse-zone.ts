@@ -6,14 +6,27 @@ import { parseTimes } from '../times.ts'
 import type { IgnoredFinding } from './findings.ts'
 
 /** The canonical name of a zone that can be added. Throws a 400. */
-export function parseZoneName(text: string): string {
-  const parsed = parseDomainName(text)
-  if (!parsed.ok) throwIfInvalid({ name: parsed.reason })
-  const { name } = parsed as { name: string }
-  if (!name.includes('.') || endsInNumber(name) || name.startsWith('*.'))
-    throwIfInvalid({ name: fieldError('not_a_zone_name', { value: name || '.' }) })
-  return name
+export const parseZoneName = (text: string): string => parseNames({ name: text })[0]!
+
+/** As `parseZoneName`, without duplicates. Throws a 400 that names all entries at fault. */
+export const parseZoneNames = (texts: readonly string[]): string[] => [
+  ...new Set(parseNames(Object.fromEntries(texts.map((text, index) => [`names.${index}`, text])))),
+]
+
+/** By the field of each. */
+function parseNames(texts: Record<string, string>): string[] {
+  const errors: FieldErrors = {}
+  const names = Object.entries(texts).map(([field, text]) => {
+    const parsed = parseDomainName(text)
+    if (!parsed.ok) errors[field] = parsed.reason
+    else if (!isZoneName(parsed.name)) errors[field] = fieldError('not_a_zone_name', { value: parsed.name || '.' })
+    return parsed.ok ? parsed.name : ''
+  })
+  throwIfInvalid(errors)
+  return names
 }
+
+const isZoneName = (name: string) => name.includes('.') && !endsInNumber(name) && !name.startsWith('*.')
 
 /** Null: to be learned. Throws a 400 that names all entries at fault. */
 export function parseNameServers(list: readonly string[] | null): string[] | null {

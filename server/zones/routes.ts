@@ -1,12 +1,24 @@
 import { PageOf } from '#contract/common.ts'
-import { NewZone, Zone, ZoneChange, ZoneEvent, ZoneEventQuery, ZoneFindings, ZoneQuery } from '#contract/zones.ts'
+import {
+  NewZone,
+  NewZones,
+  Zone,
+  ZoneChange,
+  ZoneEvent,
+  ZoneEventQuery,
+  ZoneFindings,
+  ZoneList,
+  ZoneQuery,
+} from '#contract/zones.ts'
 import type { Deps } from '../deps.ts'
 import { runIdempotent } from '../http/idempotency.ts'
 import { NoContent, Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import {
   deleteZone,
   getZone,
+  getZonesByName,
   insertZone,
+  insertZones,
   listFindings,
   listZoneEvents,
   listZones,
@@ -43,6 +55,25 @@ export function zoneRoutes({ db, keyring, config }: Deps): Routes {
         respond: (db, id) => {
           reply.code(201).header('location', `/zones/${id}`)
           return getZone(db, context, id)
+        },
+      })
+    })
+
+    const createMany = {
+      operationId: 'createZonesInBulk',
+      summary: 'Add many zones at once',
+      description:
+        'Adds all zones or none. Zones that the organization has already stay as they are. Returns the zones with these names, in their order.',
+      body: NewZones,
+      response: Responses(201, ZoneList),
+    }
+    app.post('/zones/bulk', { schema: createMany }, (request, reply) => {
+      const { body, context } = request
+      return runIdempotent(request, reply, db, {
+        execute: (db) => insertZones(db, context, body, config.plans),
+        respond: (db) => {
+          reply.code(201)
+          return getZonesByName(db, context, body)
         },
       })
     })

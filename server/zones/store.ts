@@ -4,6 +4,7 @@ import { WITHHELD_REASONS } from '#contract/zone-codes.ts'
 import {
   MAX_ZONES,
   type NewZone,
+  type NewZones,
   type ZoneChange,
   type ZoneEvent,
   type ZoneEventQuery,
@@ -13,10 +14,11 @@ import {
 } from '#contract/zones.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
+import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { listPage, type Page } from '../database/pagination.ts'
 import type { ZoneEventsTable, ZonesTable } from '../database/schema-zones.ts'
-import { deleteTenantRow, lockOrganization, refuseAtLimit, updateTenantRow } from '../database/tenant-row.ts'
+import { deleteTenantRow, lockOrganization, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
@@ -27,7 +29,7 @@ import { toIso, toIsoOrNull } from '../times.ts'
 import { readFindings } from './finding-store.ts'
 import { countFindings, healthOf, type IgnoredFinding, NO_FINDINGS } from './findings.ts'
 import { NO_MEMORY } from './memory.ts'
-import { parseIgnored, parseNameServers, parseZoneName } from './parse-zone.ts'
+import { parseIgnored, parseNameServers, parseZoneName, parseZoneNames } from './parse-zone.ts'
 import { textOf, toFindings } from './shown-findings.ts'
 import type { ShownFacts } from './zone.ts'
 
@@ -110,30 +112,76 @@ export async function insertZone(
   { name: text }: NewZone,
   plans: Plans,
 ): Promise<string> {
-  const { organizationId, now } = context
   const name = parseZoneName(text)
   return await inTransaction(db, async (transaction) => {
-    await lockOrganization(transaction, organizationId)
+    await lockOrganization(transaction, context.organizationId)
     if (await findRow(transaction, context, name))
       throw conflict(`The zone ${name} exists already.`, { name: fieldError('taken') })
-    await refuseAtPlanLimit(transaction, context, plans)
-    await refuseAtLimit(transaction, 'zones', context, { max: MAX_ZONES, things: 'zones' })
-    const id = newId('zon', now)
-    await transaction
-      .insertInto('zones')
-      .values({
-        ...{ organization_id: organizationId, id, created_at: now, name, health: 'unknown' },
-        ...{ counts: JSON.stringify(NO_FINDINGS), ignored: '[]', memory: JSON.stringify(NO_MEMORY) },
-      })
-      .execute()
-    await transaction
-      .insertInto('due_zones')
-      .values({ organization_id: organizationId, zone_id: id, name, due_at: now })
-      .execute()
+    const [id] = (await insertRows(transaction, context, [name], plans)) as [string]
     const after = await getZone(transaction, context, id)
     await recordAudit(transaction, context, { action: 'zone.created', object: { id, label: name }, after })
     return id
   })
+}
+
+/** All or none. Zones that exist stay as they are. Throws as `insertZone`, but not for names that exist. */
+export async function insertZones(
+  db: Database,
+  context: RequestContext,
+  { names: texts }: NewZones,
+  plans: Plans,
+): Promise<void> {
+  const names = parseZoneNames(texts)
+  await inTransaction(db, async (transaction) => {
+    await lockOrganization(transaction, context.organizationId)
+    const existing = new Set((await findByNames(transaction, context, names)).map(({ name }) => name))
+    const added = names.filter((name) => !existing.has(name))
+    if (added.length === 0) return
+    const ids = await insertRows(transaction, context, added, plans)
+    await recordAudit(transaction, context, { action: 'zone.created', object: { id: null, label: null }, ids })
+  })
+}
+
+/** The zones with these names, in their order, each once. */
+export async function getZonesByName(db: Database, tenant: Tenant, { names }: NewZones): Promise<ZoneResponse[]> {
+  const wanted = parseZoneNames(names)
+  const rows = new Map((await findByNames(db, tenant, wanted)).map((row) => [row.name, row]))
+  return wanted.flatMap((name) => (rows.has(name) ? [toZone(rows.get(name)!)] : []))
+}
+
+const findByNames = (db: Database, tenant: Tenant, names: readonly string[]): Promise<ListedZone[]> =>
+  zonesOf(db, tenant)
+    .where(isOneOf(db, 'zones.name', names))
+    .execute()
+
+const ZONE_COLUMNS = {
+  organization_id: 'text',
+  id: 'text',
+  created_at: 'bigint',
+  name: 'text',
+  health: 'text',
+  counts: 'text',
+  ignored: 'text',
+  memory: 'text',
+} as const
+const DUE_COLUMNS = { organization_id: 'text', zone_id: 'text', name: 'text', due_at: 'bigint' } as const
+
+/** New names, whose zones are looked at at once. Call it with the organization locked. */
+async function insertRows(
+  db: Database,
+  { organizationId: organization_id, now }: RequestContext,
+  names: readonly string[],
+  plans: Plans,
+): Promise<string[]> {
+  await refuseAboveLimits(db, { organizationId: organization_id }, plans, names.length)
+  const zones = names.map((name) => ({
+    ...{ organization_id, id: newId('zon', now), created_at: now, name, health: 'unknown' },
+    ...{ counts: JSON.stringify(NO_FINDINGS), ignored: '[]', memory: JSON.stringify(NO_MEMORY) },
+  }))
+  const due = zones.map(({ id, name }) => ({ organization_id, zone_id: id, name, due_at: now }))
+  await insertEach(db, 'zones', ZONE_COLUMNS, zones)
+  await insertEach(db, 'due_zones', DUE_COLUMNS, due)
+  return zones.map(({ id }) => id)
 }
 
 /** The zone is looked at again at once. Throws `not_found`, 400 and 412. */
@@ -210,20 +258,26 @@ async function makeDue(db: Database, { organizationId, now }: RequestContext, id
     .execute()
 }
 
-/** As many zones as monitors. */
-async function refuseAtPlanLimit(db: Database, tenant: Tenant, plans: Plans): Promise<void> {
+/** A plan allows as many zones as monitors. */
+async function refuseAboveLimits(db: Database, tenant: Tenant, plans: Plans, added: number): Promise<void> {
   const { name, limits } = await currentPlan(db, plans, tenant)
-  if (limits.monitors === null) return
   const { count } = await db
     .selectFrom('zones')
     .select((expression) => expression.fn.countAll<number>().as('count'))
     .where('organization_id', '=', tenant.organizationId)
     .executeTakeFirstOrThrow()
-  if (Number(count) < limits.monitors) return
-  throw new Problem(
-    402,
-    `Plan limit reached: ${count} of ${limits.monitors} zones are in use on the plan ${name}. Delete zones or change the plan.`,
-  )
+  const total = Number(count) + added
+  if (limits.monitors !== null && total > limits.monitors)
+    throw new Problem(
+      402,
+      `Plan limit reached: ${count} of ${limits.monitors} zones are in use on the plan ${name}, and this request adds ${added}. Delete zones or change the plan.`,
+    )
+  if (total > MAX_ZONES)
+    throw conflict(
+      `Limit reached: an organization has at most ${MAX_ZONES} zones, has ${count}, and this request adds ${added}. Delete zones first.`,
+      undefined,
+      'limit_reached',
+    )
 }
 
 /** A name has a dot, and an id has none. */

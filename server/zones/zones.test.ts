@@ -54,6 +54,22 @@ onBothEngines('zones', (_, engine) => {
     expect(await claimDueZones(world, Date.now() + DAY_MS)).toEqual([])
   })
 
+  test('many zones are added at once, all or none, and those that exist stay as they are', async () => {
+    const { world, create, db } = await givenZones(engine)
+    const existing = await create('example.com')
+    const post = (names: string[]) => world.call('/zones/bulk', { method: 'POST', body: { names } })
+    const names = Array.from({ length: 500 }, (_, index) => `zone${index}.example`)
+    const added = await post([...names, 'example.com', 'ZONE0.example.'])
+    expect([added.status, added.body.length]).toEqual([201, 501])
+    expect(added.body.map(({ name }: Zone) => name)).toEqual([...names, 'example.com'])
+    expect(added.body.at(-1)).toEqual(existing)
+    expect(await db.selectFrom('due_zones').selectAll().execute()).toHaveLength(501)
+
+    const refused = await post(['example.org', 'com', 'a..b'])
+    expect([refused.status, Object.keys(refused.body.errors)]).toEqual([400, ['names.1', 'names.2']])
+    expect((await world.call('/zones?name=example.org')).body.data).toEqual([])
+  })
+
   test('a zone of another organization does not exist', async () => {
     const { world, create } = await givenZones(engine)
     const { id } = await create('example.com')
@@ -243,6 +259,8 @@ test('an organization has each zone once, and at most as many as its plan has mo
   const post = (name: string) => world.call('/zones', { method: 'POST', body: { name } })
   expect(await post('example.com')).toMatchObject({ status: 409, body: { errors: { name: expect.any(String) } } })
   expect(await post('example.net')).toMatchObject({ status: 402 })
+  const names = ['example.com', 'example.net']
+  expect(await world.call('/zones/bulk', { method: 'POST', body: { names } })).toMatchObject({ status: 402 })
 })
 
 test('wrong name servers and times are refused, each with its place', async () => {

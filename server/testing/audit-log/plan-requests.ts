@@ -74,6 +74,11 @@ export const PLAN_REQUESTS: AuditedRequest[] = [
     entry: { action: 'zone.created', label: 'example.com', before: null },
   },
   {
+    route: 'POST /zones/bulk',
+    request: ({ send }) => send('POST', '/zones/bulk', { names: ['example.com', 'example.net', 'example.org'] }),
+    entry: { action: 'zone.created', label: null, object_count: 2, before: null, after: null },
+  },
+  {
     route: 'PATCH /zones/:zone',
     request: requestTo('zone')('PATCH', { expected_name_servers: ['ns1.example.com'] }),
     entry: {
