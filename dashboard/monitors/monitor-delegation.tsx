@@ -125,14 +125,23 @@ function Box({
   register(element: SVGGElement | null): void
 }) {
   const { x, y, width, height, title, lines, tone, sign, sentence } = node
+  const isAnswer = node.column === 'answers'
   const isTrouble = tone === 'bad' || tone === 'warn'
-  const texts = [...(sign ? [{ text: sign, fill: `var(--${tone})`, isSign: true }] : []), ...lines.map(plainLine)]
+  const shownTitle = fitted(title, width - 36, 7.6)
+  const own = lines.map((text) => ({
+    text: fitted(text, width - 36, 7),
+    fill: isAnswer ? 'var(--ink)' : 'var(--faint)',
+    isSign: false,
+  }))
+  const signs = sign ? [{ text: sign, fill: `var(--${tone})`, isSign: true }] : []
+  const texts = isAnswer ? [...own, ...signs] : [...signs, ...own]
   return (
     <g
       ref={register}
       role="option"
       aria-selected={isCurrent}
-      aria-label={sentence}
+      // What is written in the box, so that it can be called by that, and all of it.
+      aria-label={`${[shownTitle, ...texts.map(({ text }) => text)].join(' ')}. ${sentence}`}
       // One stop of the Tab key; arrow keys from there.
       tabIndex={isEntry ? 0 : -1}
       transform={`translate(${x} ${y})`}
@@ -150,7 +159,7 @@ function Box({
       />
       <circle cx={14} cy={17} r={4} fill={`var(--${tone})`} />
       <text x={26} y={21.5} fontSize={12.5} fontWeight={500} fontFamily={MONO} fill="var(--ink)">
-        {fitted(title, width - 36, 7.6)}
+        {shownTitle}
       </text>
       {texts.map(({ text, fill, isSign }, index) => (
         <text
@@ -162,14 +171,14 @@ function Box({
           fontFamily={isSign ? SANS : MONO}
           fill={fill}
         >
-          {fitted(text, width - 36, 7)}
+          {/* The space separates the lines for assistive technology. */}
+          {` ${text}`}
         </text>
       ))}
     </g>
   )
 }
 
-const plainLine = (text: string) => ({ text, fill: 'var(--faint)', isSign: false })
 const MONO = 'Geist Mono Variable, ui-monospace, monospace'
 const SANS = 'Geist Variable, ui-sans-serif, system-ui, sans-serif'
 const EDGE_COLORS: Record<Tone, string> = {

@@ -28,11 +28,11 @@ test('the picture of the delegation shows who answers what, by pointer, by keybo
   await page.goto(`/dashboard/monitors/${monitor.id}`)
   const section = page.locator('section', { has: page.getByRole('heading', { name: 'Delegation' }) })
   const box = (name: RegExp) => section.getByRole('option', { name })
-  await box(/^ns3\.harbor\.test answered 198\.51\.100\.66\. Most others say something else\.$/).waitFor()
-  await box(/^ns1\.harbor\.test answered 203\.0\.113\.10\.$/).waitFor()
-  await box(/^ns4\.harbor\.test answered: The server refuses the query\. Not in the zone\.$/).waitFor()
-  await box(/^ns9\.harbor\.test was not asked\. Not at the parent\.$/).waitFor()
-  await box(/^harbor\.test itself names other name servers than its parent/).waitFor()
+  await box(/^ns3.* ns3\.harbor\.test answered 198\.51\.100\.66\. Most others say something else\.$/).waitFor()
+  await box(/^ns1.* ns1\.harbor\.test answered 203\.0\.113\.10\.$/).waitFor()
+  await box(/^ns4.* ns4\.harbor\.test answered: The server refuses the query\. Not in the zone\.$/).waitFor()
+  await box(/^ns9.* ns9\.harbor\.test was not asked\. Not at the parent\.$/).waitFor()
+  await box(/^harbor.* harbor\.test itself names other name servers than its parent/).waitFor()
   if (process.env.SHOTS) await section.screenshot({ path: `${process.env.SHOTS}/delegation.png` })
 
   // By keyboard: one stop of the Tab key, the first that is wrong; arrow keys from there.

@@ -54,6 +54,18 @@ export const PAGES: readonly PageToShow[] = [
   },
   { name: 'monitors-empty', path: '/dashboard/monitors', isEmptyServer: true },
   { name: 'monitor-mismatch', path: monitor('www.orchard.example A') },
+  {
+    name: 'monitor-delegation',
+    path: monitor('www.orchard.example A'),
+    prepare: async (page) => {
+      const section = page.locator('section', { has: page.getByRole('heading', { name: 'Delegation' }) })
+      await section
+        .getByText(/ns3\.dns\.example/)
+        .first()
+        .waitFor()
+      await section.evaluate((element) => element.scrollIntoView({ block: 'center' }))
+    },
+  },
   { name: 'monitor-valid', path: monitor('www.northwind.example A') },
   { name: 'monitor-not-found', path: monitor('docs.lumen.example CNAME') },
   {

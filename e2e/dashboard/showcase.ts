@@ -7,10 +7,11 @@ import type { Monitor } from '#contract/monitors.ts'
 import type { Webhook } from '#contract/webhooks.ts'
 import { openDatabase } from '#server/database/open.ts'
 import { formatServer } from '#server/dns/server-address.ts'
-import { type DnsServer, startDnsServer } from '#server/testing/dns-server.ts'
+import { startDnsServer } from '#server/testing/dns-server.ts'
 import { type Receiver, startReceiver } from '#server/testing/receiver.ts'
 import { type ServerProcess, startServer } from '#server/testing/server-process.ts'
 import { findSetupLink } from './setup-link.ts'
+import { type ShowcaseDns, startShowcaseDns } from './showcase-dns.ts'
 import { writeHistory } from './showcase-history.ts'
 import { OTHER_RECORDS, SHOWCASE_MONITORS, type ShowcaseMonitor } from './showcase-monitors.ts'
 import { writeZones } from './showcase-zones.ts'
@@ -21,7 +22,7 @@ import { writeZones } from './showcase-zones.ts'
  */
 export type Showcase = {
   server: ServerProcess
-  dns: DnsServer
+  dns: ShowcaseDns
   receiver: Receiver
   owner: { email: string; password: string }
   /** An API key with the role admin. */
@@ -40,11 +41,13 @@ const BULK_SIZE = 1_000
 /** `monitors`: their number. The first ones are the showcase monitors, the others are generated. */
 export async function startShowcase({ monitors, port }: { monitors: number; port?: number }): Promise<Showcase> {
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-showcase-'))
-  const [dns, receiver] = await Promise.all([startDnsServer(), startReceiver()])
+  // Thousands of first checks would wait for the few name servers, which are asked as politely as those of others.
+  const hasZones = monitors <= SHOWCASE_MONITORS.length
+  const [world, receiver] = await Promise.all([hasZones ? startShowcaseDns() : startFlatDns(), startReceiver()])
+  const { dns } = world
   const server = await startServer({
     DATA_DIR: folder,
-    DNS_SERVERS: formatServer(dns.address),
-    DNS_ROOTS: 'off',
+    ...world.settings,
     DNS_CANARIES: 'off',
     WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
     READ_LIMIT: '0',
@@ -55,7 +58,7 @@ export async function startShowcase({ monitors, port }: { monitors: number; port
   const close = async () => {
     server.send('SIGTERM')
     await server.ended
-    await Promise.all([dns.close(), receiver.close()])
+    await Promise.all([world.close(), receiver.close()])
     await rm(folder, { recursive: true, force: true })
   }
   try {
@@ -78,6 +81,16 @@ export async function startShowcase({ monitors, port }: { monitors: number; port
   } catch (error) {
     await close()
     throw error
+  }
+}
+
+/** One resolver, without a DNS behind it. */
+async function startFlatDns() {
+  const dns = await startDnsServer()
+  return {
+    dns: dns as ShowcaseDns,
+    settings: { DNS_SERVERS: formatServer(dns.address), DNS_ROOTS: 'off' },
+    close: () => dns.close(),
   }
 }
 
