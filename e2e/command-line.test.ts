@@ -213,3 +213,47 @@ test('planned-changes plans a change, shows which servers have it, and deletes i
   expect((await run('show', id)).stderr).toContain(`No planned change has the id ${id}.`)
   expect(JSON.parse((await run('list', '--json')).stdout)).toEqual([])
 })
+
+test.each(['sqlite', 'postgres'] as const)(
+  'delete-organization ends all access to it and nothing else, and delete-person deletes who left (%s)',
+  async (engine) => {
+    const { settings } = await givenEnvironment(engine)
+    const world = { ...settings, ...ADMIN }
+    const first = await givenServer(world)
+    const api = createApi(first.url, ADMIN_KEY)
+    const { slug, name } = (await api.get<{ slug: string; name: string }>('/organization')).body
+    const monitors = Array.from({ length: 300 }, (_, index) => ({ full_domain: `m${index}.example.com` }))
+    const bulk = monitors.map((monitor) => ({ ...monitor, record_type: 'A', expected_value: ['192.0.2.1'] }))
+    expect((await api.post('/monitors/bulk', { monitors: bulk })).status).toBe(201)
+    const other = ['--organization', 'Second', '--email', 'second@example.com', '--password', 'a long password']
+    const { api_key: key } = JSON.parse((await runCommand(['setup', ...other, '--json'], world)).stdout)
+
+    const remove = (...options: string[]) => runCommand(['delete-organization', slug, '--name', ...options], world)
+    expect((await remove('Other')).stderr).toBe(`name must be the name of the organization: ${name}.\n`)
+    expect((await remove(name)).stdout).toContain(`To cancel that: zonewatch keep-organization ${slug}`)
+    expect((await api.get<{ deletes: string }>('/organization/deletion')).body.deletes).not.toBeNull()
+    expect((await runCommand(['keep-organization', slug], world)).stdout).toBe(`${slug} is not deleted.\n`)
+    expect((await api.get<{ deletes: string }>('/organization/deletion')).body.deletes).toBeNull()
+    const person = ['delete-person', ADMIN.ADMIN_EMAIL!]
+    expect((await runCommand(person, world)).stderr).toContain(`is the last owner of ${name}.`)
+    expect((await remove(name, '--now')).stdout).toContain(`deletes everything of ${slug} from now on`)
+    first.send('SIGTERM')
+    await first.ended
+
+    const second = await givenServer(world)
+    const statusOf = async (organizationKey: string) =>
+      (await createApi(second.url, organizationKey).get('/organization')).status
+    await eventually(
+      () => statusOf(ADMIN_KEY),
+      (status) => status === 401,
+    )
+    await eventually(
+      async () => second.stdout(),
+      (text) => text.includes('An organization is being deleted.'),
+    )
+    expect(await statusOf(key)).toBe(200)
+    expect(second.stdout()).not.toContain('"level":"error"')
+    expect((await runCommand(person, world)).stdout).toContain('Organizations left: 0.')
+    expect((await runCommand(person, world)).stderr).toBe(`No account has the address "${ADMIN.ADMIN_EMAIL}".\n`)
+  },
+)
