@@ -11,7 +11,7 @@ const KEY_LIMIT_DESCRIPTIONS: Record<KeyLimit, string> = {
   page: 'pages of lists after the first, requested with `after` or `before`. Without a separate limit, they count as reads',
   write: 'POST, PUT, PATCH and DELETE',
   create: 'POST /monitors and POST /monitors/bulk',
-  check: 'POST /monitors/{monitor}/check. Without a separate limit, they count as writes',
+  check: 'POST /monitors/{monitor}/check and POST /zones/{zone}/check. Without a separate limit, they count as writes',
 }
 
 /** The highest role of the keys that an agent creates. */

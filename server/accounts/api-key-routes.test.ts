@@ -189,6 +189,7 @@ onBothEngines('an API key', (_fresh, engine) => {
     expect(await request('/groups?after=x')).toEqual([400, '5', '4'])
     expect(await request('/groups?before=x', 'HEAD')).toEqual([400, '5', '3'])
     expect(await request('/monitors/mon_1/check', 'POST')).toEqual([404, '4', '3'])
+    expect(await request('/zones/example.com/check', 'POST')).toEqual([404, '4', '2'])
     expect(await request('/monitors/mon_1/enable', 'POST')).toEqual([404, '2', '1'])
     expect(await request('/monitors', 'POST', {})).toEqual([400, '2', '1'])
     await request('/groups')

@@ -15,7 +15,7 @@ export function readHttpSettings(read: ReadSetting) {
       check: read(
         'CHECK_LIMIT',
         '',
-        'POST /monitors/{monitor}/check per minute and API key; when empty they count as writes; 0 = no limit',
+        'POST /monitors/{monitor}/check and POST /zones/{zone}/check per minute and API key; when empty they count as writes; 0 = no limit',
         orNull(parseLimit),
       ),
       dashboard: read('DASHBOARD_LIMIT', '600', 'dashboard requests per minute and user; 0 = no limit', parseLimit),

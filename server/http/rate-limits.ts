@@ -85,6 +85,7 @@ const CLASS_BY_ROUTE: Record<string, KeyLimit> = {
   'POST /zones': 'create',
   'POST /zones/bulk': 'create',
   'POST /monitors/:monitor/check': 'check',
+  'POST /zones/:zone/check': 'check',
 }
 
 /** `route`: the registered path; undefined for an unknown one. A `query` with a cursor reads a further page. */
