@@ -69,7 +69,8 @@ export function requestOf(operations: readonly Operation[], own: Ids, ids: fc.Ar
       headers,
       path: fc.tuple(inPath, queryOf(operation, ids)).map(([found, query]) => {
         const encoded = Object.fromEntries(Object.entries(found).map(([name, id]) => [name, encode(id)]))
-        return `${pathOf(operation, encoded)}${query}`
+        // The query is drawn too.
+        return `${pathOf({ ...operation, parameters: [] }, encoded)}${query}`
       }),
       body: bodyOf(operation, ids),
     })
