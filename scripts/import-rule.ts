@@ -115,7 +115,7 @@ const PARTS: Record<string, readonly string[]> = {
     'database',
     'dns',
   ],
-  zones: ['audit-log', 'organization', 'deps', 'http', 'database', 'dns'],
+  zones: ['audit-log', 'record-types', 'organization', 'deps', 'http', 'database', 'dns'],
   views: ['audit-log', 'monitors', 'deps', 'http', 'database'],
   'planned-changes': ['audit-log', 'monitors', 'record-types', 'deps', 'http', 'database'],
   events: ['audit-log', 'webhooks', 'monitors', 'groups', 'organization', 'deps', 'http', 'database'],

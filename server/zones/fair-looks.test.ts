@@ -48,4 +48,44 @@ onBothEngines('fair looks at zones', (_, engine) => {
 
     expect(silent).toBeLessThan(16)
   }, 20_000)
+
+  test('a zone that is changed during each look takes no more than the share of its organization', async () => {
+    const world = await givenApp(engine)
+    const { db, clock } = world.deps
+    await world.call('/zones', { method: 'POST', body: { name: 'silent.com' } })
+    const abandon = new AbortController()
+    let looks = 0
+    const zoneView: AuthoritativeClient['zoneView'] = () => {
+      looks++
+      return new Promise((_, reject) => {
+        abandon.signal.addEventListener('abort', () => reject(abandon.signal.reason))
+      })
+    }
+    const stop = new AbortController()
+    const wakeUps = createWakeUps()
+    const running = runZoneWorker(
+      {
+        ...{ db, clock, log: world.deps.log, wakeUps, loopHealth: new LoopHealth(), process: 7 },
+        authoritativeClient: {
+          zoneView,
+          findRootProblem: async () => undefined,
+        } as Partial<AuthoritativeClient> as never,
+        serverValidator: {} as never,
+        ...{ packetSender: {} as never, port: 53, networkCheck: undefined },
+      },
+      { stop: stop.signal, abandon: abandon.signal },
+    )
+    for (let change = 0; change < 14; change++) {
+      await clock.sleep(100)
+      await db.updateTable('due_zones').set({ due_at: clock.now(), claimed_by: null }).execute()
+      wakeUps.zones.send()
+    }
+    await clock.sleep(200)
+    stop.abort()
+    abandon.abort(new Error('the test is over'))
+    await running
+
+    expect(looks).toBeGreaterThan(4)
+    expect(looks).toBeLessThanOrEqual(8)
+  }, 20_000)
 })

@@ -1,6 +1,7 @@
 import { fieldError } from '#contract/field-errors.ts'
 import type { ZoneChange } from '#contract/zones.ts'
 import { endsInNumber, parseDomainName } from '../dns/names.ts'
+import { parseHost } from '../monitors/record-types/fields.ts'
 import { type FieldErrors, throwIfInvalid } from '../problem.ts'
 import { parseTimes } from '../times.ts'
 import type { IgnoredFinding } from './findings.ts'
@@ -28,14 +29,20 @@ function parseNames(texts: Record<string, string>): string[] {
 
 const isZoneName = (name: string) => name.includes('.') && !endsInNumber(name) && !name.startsWith('*.')
 
+/** A name as people write it, to look for. What is no name is returned as it is, and is not found. */
+export function canonicalName(text: string): string {
+  const parsed = parseDomainName(text)
+  return parsed.ok ? parsed.name : text
+}
+
 /** Null: to be learned. Throws a 400 that names all entries at fault. */
 export function parseNameServers(list: readonly string[] | null): string[] | null {
   if (list === null) return null
   const errors: FieldErrors = {}
   const names = list.map((text, index) => {
-    const parsed = parseDomainName(text)
+    const parsed = parseHost(text)
     if (!parsed.ok) errors[`expected_name_servers.${index}`] = parsed.reason
-    return parsed.ok ? parsed.name : ''
+    return parsed.ok ? parsed.value : ''
   })
   throwIfInvalid(errors)
   return [...new Set(names)].sort()
@@ -49,7 +56,7 @@ export function parseIgnored(list: NonNullable<ZoneChange['ignored']>): IgnoredF
   )
   return list.map(({ code, about = null, reason }, index) => ({
     code,
-    about: about?.toLowerCase().replace(/\.$/, '') ?? null,
+    about: about && canonicalName(about),
     reason,
     until: times[fieldOf(index)] ?? null,
   }))

@@ -29,7 +29,7 @@ import { toIso, toIsoOrNull } from '../times.ts'
 import { readFindings } from './finding-store.ts'
 import { countFindings, healthOf, type IgnoredFinding, NO_FINDINGS } from './findings.ts'
 import { NO_MEMORY } from './memory.ts'
-import { parseIgnored, parseNameServers, parseZoneName, parseZoneNames } from './parse-zone.ts'
+import { canonicalName, parseIgnored, parseNameServers, parseZoneName, parseZoneNames } from './parse-zone.ts'
 import { textOf, toFindings } from './shown-findings.ts'
 import type { ShownFacts } from './zone.ts'
 
@@ -286,8 +286,6 @@ async function findRow(db: Database, tenant: Tenant, idOrName: string): Promise<
   const key = column === 'zones.name' ? canonicalName(idOrName) : idOrName
   return await zonesOf(db, tenant).where(column, '=', key).executeTakeFirst()
 }
-
-const canonicalName = (text: string) => text.toLowerCase().replace(/\.$/, '')
 
 async function getRow(db: Database, tenant: Tenant, idOrName: string): Promise<ListedZone> {
   const row = await findRow(db, tenant, idOrName)

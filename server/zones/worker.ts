@@ -22,15 +22,17 @@ const BUSY_MS = 50
 /** Looks at the zones that are due. Runs until `stop`; `abandon` aborts looks in progress. */
 export async function runZoneWorker(deps: ZoneWorkerDeps, { stop, abandon }: Signals): Promise<void> {
   const { db, clock, process, wakeUps, log } = deps
-  const inFlight = new Map<string, { organizationId: string; done: Promise<void> }>()
+  // A zone can be in it twice: a change makes it due again, and the look in progress is discarded.
+  const inFlight = new Set<{ claim: ZoneClaim; done: Promise<void> }>()
   const looks = createSharedLooks(deps)
   const start = (claim: ZoneClaim) => {
     const done = processZone(deps, looks, claim, abandon)
       .catch((err) => {
         if (!abandon.aborted) log.error({ err, zone: claim.zone_id }, 'A look at a zone failed. It will be repeated.')
       })
-      .finally(() => inFlight.delete(claim.zone_id))
-    inFlight.set(claim.zone_id, { organizationId: claim.organization_id, done })
+      .finally(() => inFlight.delete(started))
+    const started = { claim, done }
+    inFlight.add(started)
   }
   await runWorker(deps, stop, {
     name: 'zones',
@@ -38,19 +40,19 @@ export async function runZoneWorker(deps: ZoneWorkerDeps, { stop, abandon }: Sig
     wakeUp: wakeUps.zones,
     failure: 'Due zones cannot be read. Retrying.',
     repair: (self) => repairAfterClockStep(db, 'due_zones', self, { longestMs: sql.raw(String(HOUR_MS)) }),
-    held: () => new Set(inFlight.keys()),
+    held: () => new Set([...inFlight].map(({ claim }) => claim.zone_id)),
     pass: async () => {
       const limit = claimable(MAX_IN_FLIGHT - inFlight.size)
       if (limit === 0) return { restMs: BUSY_MS, isIdle: false }
       // Silent name servers of an organization leave slots to the others.
-      const organizations = [...inFlight.values()].map(({ organizationId }) => organizationId)
+      const organizations = [...inFlight].map(({ claim }) => claim.organization_id)
       const without = organizationsWithShare(organizations, MAX_IN_FLIGHT)
       const claims = await claimDue(db, 'due_zones', { now: clock.now(), process, limit, without })
       for (const claim of claims) start(claim)
       return { restMs: claims.length === 0 ? 0 : BUSY_MS, isIdle: claims.length === 0 }
     },
   })
-  await Promise.all([...inFlight.values()].map(({ done }) => done))
+  await Promise.all([...inFlight].map(({ done }) => done))
 }
 
 /** Looks at a claimed zone, and records what it saw. */
@@ -64,28 +66,32 @@ export async function processZone(
   await recordLook(deps.db, claim, look, deps.clock.now())
 }
 
-export type SharedLooks = (claim: Pick<ZoneClaim, 'name' | 'organization_id'>, abandon: AbortSignal) => Promise<Look>
+export type SharedLooks = (
+  claim: Pick<ZoneClaim, 'name' | 'organization_id' | 'was_due_at'>,
+  abandon: AbortSignal,
+) => Promise<Look>
 
-/** Equal names within `SHARED_MS` have one look. */
+/** Equal names within `SHARED_MS` have one look. Whoever asked for a look after it began gets a new one. */
 export function createSharedLooks(deps: LookDeps): SharedLooks {
   const { clock } = deps
-  const looks = new Map<string, { at: number; look: Promise<Look> }>() // the oldest first
+  const looks = new Map<string, { at: number; beganAt: number; look: Promise<Look> }>() // the oldest first
 
-  return ({ name, organization_id: group }, abandon) => {
+  return ({ name, organization_id: group, was_due_at: askedAt }, abandon) => {
     for (const [key, { at }] of looks) {
       if (clock.elapsed() - at < SHARED_MS && looks.size <= MAX_SHARED) break
       looks.delete(key)
     }
     const shared = looks.get(name)
-    if (shared) return shared.look
+    if (shared && shared.beganAt >= askedAt) return shared.look
+    looks.delete(name) // so that the new one is the last
     const look = withDeadline(clock, DEADLINE_MS, abandon, (signal) => lookAtZone(name, deps, group, signal)).catch(
       (error): Look => {
-        looks.delete(name)
+        if (looks.get(name)?.look === look) looks.delete(name)
         if (abandon.aborted || !(error instanceof DOMException)) throw error // else the deadline
         return { kind: 'withheld', reason: 'busy' }
       },
     )
-    looks.set(name, { at: clock.elapsed(), look })
+    looks.set(name, { at: clock.elapsed(), beganAt: clock.now(), look })
     return look
   }
 }

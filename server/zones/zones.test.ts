@@ -267,12 +267,49 @@ test('wrong name servers and times are refused, each with its place', async () =
   const { world, create } = await givenZones('sqlite')
   await create('example.com')
   const patch = (body: unknown) => world.call('/zones/example.com', { method: 'PATCH', body })
-  expect((await patch({ expected_name_servers: ['ns1.example.com', 'a..b'] })).body.errors).toHaveProperty([
-    'expected_name_servers.1',
-  ])
+  const wrong = ['a..b', '192.0.2.1', '2001:db8::1', '.', '*.example.com']
+  const refused = (await patch({ expected_name_servers: ['ns1.example.com', ...wrong] })).body.errors
+  expect(Object.keys(refused)).toEqual(wrong.map((_, index) => `expected_name_servers.${index + 1}`))
   const ignored = [{ code: 'single_network', reason: 'r', until: 'tomorrow' }]
   expect((await patch({ ignored })).body.errors).toHaveProperty(['ignored.0.until'])
   expect((await patch({ ignored: [{ code: 'nothing', reason: 'r' }] })).status).toBe(400)
+})
+
+test('a zone is found by each way to write its name', async () => {
+  const { world, create } = await givenZones('sqlite')
+  const { id, name } = await create('BÜCHER.example.')
+  expect(name).toBe('xn--bcher-kva.example')
+  for (const text of ['bücher.example', 'xn--BCHER-kva.example.']) {
+    const path = encodeURIComponent(text)
+    expect((await world.call(`/zones/${path}`)).body.id).toBe(id)
+    expect((await world.call(`/zones?name=${path}`)).body.data).toMatchObject([{ id }])
+  }
+  const ignored = [{ code: 'name_server_silent', about: 'NS1.bücher.example.', reason: 'r' }]
+  const changed = await world.call(`/zones/${id}`, { method: 'PATCH', body: { ignored } })
+  expect(changed.body.ignored[0].about).toBe('ns1.xn--bcher-kva.example')
+})
+
+test('a look on demand is a new one, also right after another one', async () => {
+  const { world, db, create } = await givenZones('sqlite')
+  await create('example.com')
+  let asked = 0
+  const networkCheck = {
+    state: async () => {
+      asked++
+      return 'offline'
+    },
+  } as never
+  const looks = createSharedLooks({
+    ...world.deps,
+    ...{ authoritativeClient: {} as never, serverValidator: {} as never, networkCheck, port: 53 },
+  })
+  for (const expected of [1, 2]) {
+    world.pass(1_000)
+    expect((await world.call('/zones/example.com/check', { method: 'POST' })).status).toBe(202)
+    const [claim] = await claimDueZones(world, world.deps.clock.now())
+    await processZone({ ...world.deps, db }, looks, claim!, new AbortController().signal)
+    expect(asked).toBe(expected)
+  }
 })
 
 test('organizations with the same zone share a look', async () => {
@@ -294,6 +331,8 @@ test('organizations with the same zone share a look', async () => {
     networkCheck,
     port: 53,
   })
+  // As a regular look, which is due at the same time for both.
+  await db.updateTable('due_zones').set({ due_at: Date.now() }).execute()
   const claims = await claimDueZones(world, Date.now() + MINUTE_MS)
   expect(claims).toHaveLength(2)
   const { signal } = new AbortController()
