@@ -29,7 +29,7 @@ function svgText(svg: SVGSVGElement): string {
     background.setAttribute(key, String(value))
   copy.prepend(background)
   const styles = getComputedStyle(svg)
-  return new XMLSerializer().serializeToString(copy).replace(/var\((--[\w-]+)\)/g, (_, name) => {
+  return new XMLSerializer().serializeToString(copy).replace(/var\((--[a-z-]{1,30})\)/g, (_, name) => {
     return styles.getPropertyValue(name).trim()
   })
 }

@@ -53,7 +53,7 @@ function Drawing({ picture, name }: { picture: Picture; name: string }) {
           ref={svg}
           viewBox={`-2 -2 ${width + 4} ${height + 4}`}
           // Never larger than drawn, so that all text has one size.
-          style={{ width: '100%', minWidth: 720, maxWidth: width + 4 }}
+          style={{ width: '100%', minWidth: 820, maxWidth: width + 4 }}
           role="presentation"
         >
           {titles.map(({ text, x }) => (
@@ -88,7 +88,9 @@ function Drawing({ picture, name }: { picture: Picture; name: string }) {
       </div>
       <div className="flex flex-wrap items-start justify-between gap-3">
         <p className="min-h-10 min-w-0 flex-1 text-sm break-words text-soft" aria-hidden="true">
-          {entry.sentence}
+          {current !== undefined || entry.tone === 'bad' || entry.tone === 'warn'
+            ? entry.sentence
+            : 'Point at a box, or use the arrow keys, to read what was said.'}
         </p>
         <Menu
           trigger={

@@ -1,16 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { plural, recordName } from '#contract/wording.ts'
 import { StateChange, ValueDiff } from '../events/event-change.tsx'
 import { ValueText } from '../events/value-text.tsx'
+import { Button } from '../ui/button.tsx'
+import { cx } from '../ui/class-names.ts'
 import { CopyButton } from '../ui/copy.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Code, Fact, Facts, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Time } from '../ui/time.tsx'
 import { EvidenceDate } from './monitor-evidence-date.tsx'
-import { type EventDetails, eventQuery } from './monitor-queries.ts'
+import { type EventDetails, eventBeforeQuery, eventQuery } from './monitor-queries.ts'
 
 const DelegationPicture = lazy(async () => ({ default: (await import('./monitor-delegation.tsx')).DelegationPicture }))
 const Evidence = lazy(async () => ({ default: (await import('./monitor-evidence.tsx')).Evidence }))
@@ -80,21 +82,7 @@ function Details({ event }: { event: EventDetails }) {
           <Code className="text-xs">{event.id}</Code>
         </Fact>
       </Facts>
-      {diagnosis?.delegation && (
-        <div>
-          <h3 className="text-sm font-semibold">Delegation</h3>
-          <div className="mt-2 rounded-md border border-line">
-            <Suspense fallback={<Skeleton lines={4} className="p-4" />}>
-              <DelegationPicture
-                evidence={diagnosis}
-                name={recordName(domain)}
-                isValid={event.new_state === 'VALID'}
-                warnings={diagnosis.warnings}
-              />
-            </Suspense>
-          </div>
-        </div>
-      )}
+      {diagnosis?.delegation && <EventDelegation event={event} />}
       <div>
         <h3 className="text-sm font-semibold">Evidence</h3>
         {diagnosis && (
@@ -111,6 +99,53 @@ function Details({ event }: { event: EventDetails }) {
         ) : (
           <p className="text-sm text-faint">No evidence is stored for this event.</p>
         )}
+      </div>
+    </div>
+  )
+}
+
+const SIDES = { before: 'Before', after: 'After' } as const
+type Side = keyof typeof SIDES
+
+/** The delegation and the answers at the event, and at the one before. */
+function EventDelegation({ event }: { event: EventDetails }) {
+  const [side, setSide] = useState<Side>('after')
+  const { data: before } = useQuery(eventBeforeQuery(event.monitor_id, event))
+  const hasBefore = before?.diagnosis?.delegation !== undefined
+  const shown = side === 'before' && hasBefore ? before : event
+  return (
+    <div>
+      <div className="flex flex-wrap items-center justify-between gap-2">
+        <h3 className="text-sm font-semibold">Delegation</h3>
+        {hasBefore && (
+          <fieldset aria-label="Moment" className="flex gap-0.5 rounded-md bg-sunken p-0.5">
+            {(Object.keys(SIDES) as Side[]).map((option) => (
+              <Button
+                key={option}
+                size="sm"
+                variant="quiet"
+                aria-pressed={option === side}
+                onClick={() => setSide(option)}
+                className={cx(option === side && 'bg-surface !text-ink shadow-[0_0_0_1px_var(--line)]')}
+              >
+                {SIDES[option]}
+              </Button>
+            ))}
+          </fieldset>
+        )}
+      </div>
+      <p className="text-xs text-faint">
+        <EvidenceDate at={shown.diagnosis?.at ?? shown.occurred} />
+      </p>
+      <div className="mt-2 rounded-md border border-line">
+        <Suspense fallback={<Skeleton lines={4} className="p-4" />}>
+          <DelegationPicture
+            evidence={shown.diagnosis!}
+            name={recordName(shown.domain)}
+            isValid={shown.new_state === 'VALID'}
+            warnings={shown.diagnosis!.warnings}
+          />
+        </Suspense>
       </div>
     </div>
   )

@@ -69,6 +69,20 @@ export const eventQuery = (monitor: string, event: string) =>
       ),
   })
 
+/** The event of the monitor before this one, with its evidence; null if there is none, or if it was deleted. */
+export const eventBeforeQuery = (monitor: string, { id, occurred }: Pick<EventDetails, 'id' | 'occurred'>) =>
+  queryOptions({
+    queryKey: ['events', 'before', monitor, id],
+    queryFn: async ({ signal }) => {
+      const query = { order_way: 'desc', limit: 1, occurred_before: occurred }
+      const { data } = await api.get<Page<Event>>(`${monitorPath(monitor)}/events`, query, signal)
+      const [before] = data
+      if (!before) return null
+      const path = `${monitorPath(monitor)}/events/${encodeURIComponent(before.id)}`
+      return await api.get<EventDetails>(path, { include: 'diagnosis' }, signal)
+    },
+  })
+
 /** Refetches everything that a change of a monitor can affect. */
 export function useRefresh(): () => Promise<void> {
   const queries = useQueryClient()

@@ -63,3 +63,33 @@ test('the picture of the delegation shows who answers what, by pointer, by keybo
   await section.getByRole('listitem').filter({ hasText: 'Differs: ns3.harbor.test answered' }).waitFor()
   if (process.env.SHOTS) await section.screenshot({ path: `${process.env.SHOTS}/delegation-phone.png` })
 })
+
+test('an event shows the delegation and the answers after it, and before', async () => {
+  const tree = await startDnsTree()
+  onTestFinished(() => tree.close())
+  const parents = await tree.zone('test', ['a.nic.test'])
+  const servers = await tree.zone('harbor.test', NAMES.slice(0, 2), parents)
+  const { dns, ...world } = await givenDashboard({ DNS_ROOTS: formatServers([tree.root]) })
+  const publish = (value: string) => {
+    for (const server of [...servers, dns]) server.set(NAME, 'A', [value])
+  }
+  for (const server of servers)
+    server.set('harbor.test', 'SOA', ['ns1.harbor.test. hostmaster.harbor.test. 1 1800 900 604800 300'])
+  publish('203.0.113.10')
+  const { page } = await world.browse()
+  await setUp(world, page)
+  const data = { full_domain: NAME, record_type: 'A', expected_value: ['203.0.113.10'] }
+  const headers = { origin: world.server.url }
+  const monitor: Monitor = await (await page.request.post('/monitors', { data, headers })).json()
+  await page.goto(`/dashboard/monitors/${monitor.id}`)
+  const history = page.locator('section', { has: page.getByRole('heading', { name: 'History' }) })
+  await history.getByText('203.0.113.10').first().waitFor()
+  publish('198.51.100.66')
+  await page.getByRole('button', { name: 'Check now' }).click()
+  await history.getByRole('link').filter({ hasText: 'Mismatch' }).first().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('option', { name: /198\.51\.100\.66\. Not as expected\.$/ }).waitFor()
+  await dialog.getByRole('button', { name: 'Before' }).click()
+  await dialog.getByRole('option', { name: /203\.0\.113\.10\. As expected\.$/ }).waitFor()
+  if (process.env.SHOTS) await dialog.screenshot({ path: `${process.env.SHOTS}/event.png` })
+})

@@ -354,6 +354,8 @@ test('a view is saved for the team, opened with its columns and density, changed
     await views.click()
     await page.getByRole('menuitem', { name: item }).click()
   }
+  const height = async () => (await table.getByRole('row').nth(1).boundingBox())!.height
+  const comfortable = await height()
   await page.getByRole('button', { name: 'Columns and density' }).click()
   await page.getByRole('menuitemcheckbox', { name: 'Tags' }).click()
   await page.getByRole('menuitemcheckbox', { name: 'Compact rows' }).click()
@@ -369,12 +371,11 @@ test('a view is saved for the team, opened with its columns and density, changed
   await page.getByRole('button', { name: 'Columns and density' }).click()
   await page.getByRole('menuitemcheckbox', { name: 'Compact rows' }).click()
   await page.getByRole('menuitem', { name: 'Default columns' }).click()
-  const height = async () => (await table.getByRole('row').nth(1).boundingBox())!.height
-  const comfortable = await height()
+  await expect.poll(height).toBe(comfortable)
   await choose('The shop')
   await page.getByRole('button', { name: 'Remove filter: group: shop' }).waitFor()
   await table.getByRole('columnheader', { name: 'Tags' }).waitFor()
-  expect(await height()).toBeLessThan(comfortable)
+  await expect.poll(height).toBeLessThan(comfortable)
   expect(await table.getByRole('columnheader', { name: 'State' }).getAttribute('aria-sort')).toBe('ascending')
   expect(await views.innerText()).toBe('The shop')
 
