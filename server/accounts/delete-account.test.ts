@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { inTransaction } from '../database/database.ts'
 import { readSchema } from '../database/table-schema.ts'
+import { queueMail } from '../mail/outbox.ts'
 import {
   currentCode,
   givenSecondFactor,
@@ -113,6 +114,26 @@ onBothEngines('the own data', (_, engine) => {
       .executeTakeFirstOrThrow()
     expect(response.text).not.toContain(row.password_hash!)
     expect((await world.call('/dashboard/api/me/data')).status).toBe(401)
+  })
+
+  test.each([
+    ['shows and deletes no mails of other organizations to an address that was never confirmed', 0],
+    ['has the mails of all organizations to a confirmed address', 1],
+  ] as const)('%s', async (_, email_verified) => {
+    const world = await givenApp(engine)
+    const { db, clock } = world.deps
+    const browser = await givenSignedInBrowser(world, { name: 'Ada' })
+    await db.updateTable('people').set({ email_verified }).where('email', '=', 'ada@example.com').execute()
+    for (const name of ['First', 'Second']) {
+      const { id } = await world.organization(name)
+      const content = { kind: 'organization_deletion', organization: name, by: 'Bob', at: clock.now() } as const
+      await queueMail(db, id, { about: id, recipients: ['ada@example.com'], content }, clock.now())
+    }
+    const { mails } = (await browser.call('/dashboard/api/me/data')).body
+    expect(mails).toHaveLength(1 + email_verified)
+    expect((await browser.call(DELETE, { body: { password: PASSWORD } })).status).toBe(200)
+    const left = await db.selectFrom('mails').select('organization_id').execute()
+    expect(left).toEqual(email_verified ? [] : [{ organization_id: (await world.organization('Second')).id }])
   })
 
   test('of people who never accepted an invitation is deleted 30 days after it expired', async () => {

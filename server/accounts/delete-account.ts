@@ -3,6 +3,7 @@ import type { Database } from '../database/database.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
 import { conflict } from '../problem.ts'
 import { removeLockedAgent } from './agents.ts'
+import { isOwnMail } from './own-mails.ts'
 import type { Account } from './users.ts'
 
 /**
@@ -22,6 +23,8 @@ export async function deleteAccount(
     .where('agents.person_id', '=', account.id)
     .orderBy('agents.organization_id')
     .execute()
+  // While the memberships say which are the user's.
+  await transaction.deleteFrom('mails').where('recipient', '=', account.email).where(isOwnMail(account.id)).execute()
   const lastOwnerOf: string[] = []
   for (const { id, organization_id: organizationId, name, organization } of memberships) {
     const context: RequestContext = {
@@ -45,7 +48,6 @@ export async function deleteAccount(
       'last_owner',
     )
   }
-  await transaction.deleteFrom('mails').where('recipient', '=', account.email).execute()
   await transaction.deleteFrom('people').where('id', '=', account.id).execute()
   return memberships.length
 }

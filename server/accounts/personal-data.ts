@@ -2,11 +2,12 @@ import type { PersonalData } from '#contract/account.ts'
 import type { Database } from '../database/database.ts'
 import { unauthorized } from '../problem.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
+import { isOwnMail } from './own-mails.ts'
 
 /** Newest first; of each kind and organization. */
 const MAX_ROWS = 1_000
 
-/** Everything that is stored about a user, without secrets. Throws 401 for a deleted user. */
+/** The account, and what organizations store about the user, without secrets. Not the name where it is only a creator. Throws 401 for a deleted user. */
 export async function exportPersonalData(db: Database, userId: string): Promise<PersonalData> {
   const person = await db.selectFrom('people').selectAll().where('id', '=', userId).executeTakeFirst()
   if (!person) throw unauthorized()
@@ -21,6 +22,7 @@ export async function exportPersonalData(db: Database, userId: string): Promise<
     .selectFrom('mails')
     .select(['created_at', 'organization_id', 'content', 'status'])
     .where('recipient', '=', person.email)
+    .where(isOwnMail(userId))
     .orderBy('id', 'desc')
     .limit(MAX_ROWS)
     .execute()
