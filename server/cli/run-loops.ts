@@ -76,7 +76,7 @@ const RETENTION: Retention[] = [
   {
     role: 'delivery',
     everyMs: MINUTE_MS,
-    failure: 'An organization could not be deleted. The next attempt is in a minute.',
+    failure: 'Organizations to delete could not be read. The next attempt is in a minute.',
     work: deleteDueOrganizations,
   },
 ]

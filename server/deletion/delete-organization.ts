@@ -32,7 +32,16 @@ export async function deleteDueOrganizations(deps: DeletionDeps, stop: AbortSign
     .limit(100)
     .execute()
   const tables = due.length > 0 ? await readSchema(db) : []
-  for (const organization of due) if (!stop.aborted) await deleteOrganization(deps, organization, tables, stop)
+  for (const organization of due) {
+    if (stop.aborted) return
+    try {
+      await deleteOrganization(deps, organization, tables, stop)
+    } catch (err) {
+      // The others do not wait for it.
+      const text = 'An organization could not be deleted. The next attempt is in a minute.'
+      deps.log.error({ err, organization: organization.id }, text)
+    }
+  }
 }
 
 async function deleteOrganization(

@@ -75,6 +75,26 @@ onBothEngines('an organization whose deletion is due', (fresh) => {
     expect(await leftOvers(db, id)).toEqual([])
   })
 
+  test('is deleted although another one cannot be', async () => {
+    const db = await fresh()
+    await fillEveryTable(db)
+    const [stuck, id] = ['organizations.id.2', 'organizations.id.3']
+    await makeDue(db, id)
+    await sql`update organizations set deletion_at = ${NOW - 1} where id = ${stuck}`.execute(db)
+    await sql`create table blockers (id text primary key, a text not null, b text not null,
+      foreign key (a, b) references views (organization_id, id))`.execute(db)
+    await sql`insert into blockers select id, organization_id, id from views where organization_id = ${stuck}`.execute(
+      db,
+    )
+    const { pass, advance, logged } = givenDeletion(db)
+    await pass()
+    expect(logged).toContain('An organization could not be deleted. The next attempt is in a minute.')
+    await pass()
+    advance(QUIET_MS)
+    await pass()
+    expect([await exists(db, stuck), await exists(db, id)]).toEqual([true, false])
+  })
+
   test('is kept while a paid plan would be renewed', async () => {
     const db = await fresh()
     await fillEveryTable(db)
@@ -194,7 +214,7 @@ function givenDeletion(db: Database) {
   const write = (_: object, text: string) => void logged.push(text)
   const pass = async (stop = new AbortController().signal, onSleep = () => {}) => {
     const clock = { now: () => now, elapsed: () => now, sleep: async () => onSleep() }
-    const deps = { db, clock, log: { info: write, warn: write } as never }
+    const deps = { db, clock, log: { info: write, warn: write, error: write } as never }
     await deleteRequestsOfDeletedWebhooks(deps, stop)
     await deleteDueOrganizations(deps, stop)
   }
