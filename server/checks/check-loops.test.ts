@@ -200,7 +200,7 @@ onBothEngines('the loop of checks', (fresh) => {
     expect(await events()).toHaveLength(changes)
 
     expect(lostLeases()).toBe(0)
-    server.delay('*', 2_000)
+    server.delay('*', 500)
     setClock(5 * MINUTE_MS)
     await expect.poll(() => server.queries.total).toBeGreaterThan(asked + 40)
     const taken = await db

@@ -47,7 +47,7 @@ onBothEngines('the query plans of deletions in batches', (_fresh, engine) => {
       await pruneRateLog(db, 0)
     })
     const batches = plans.filter(({ sql }) => sql.includes('limit'))
-    expect(batches).toHaveLength(15)
+    expect(batches).toHaveLength(16)
     for (const { plan } of batches)
       expect(plan).not.toMatch(
         engine === 'sqlite' ? /SCAN|TEMP B-TREE/ : /Seq Scan|Sort|Filter: .*ANY_subquery|Disabled: true/,
