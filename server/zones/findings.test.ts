@@ -57,6 +57,18 @@ test('a confirmed finding ends with the second look that does not see it', () =>
   expect(findings).toEqual([])
 })
 
+test('what stays unknown waits for the regular looks after an hour', () => {
+  expect(play([0, saw(SILENT)], [50, saw(NOT_KNOWN)]).again).toBe(52.5)
+  expect(play([0, saw(SILENT)], [60, saw(NOT_KNOWN)]).again).toBeUndefined()
+  const ended: [number, CheckResults][] = [
+    [0, saw(SILENT)],
+    [5, saw(SILENT)],
+    [60, NOTHING],
+  ]
+  expect(play(...ended).again).toBe(65)
+  expect(play(...ended, [120, saw(NOT_KNOWN)])).toMatchObject({ findings: [{}], again: undefined })
+})
+
 test('what a look does not know begins and ends nothing', () => {
   const unknownCode = { results: [], unknown: new Set<ZoneFindingCode>(['name_server_silent']) }
   for (const unknown of [saw(NOT_KNOWN), unknownCode]) {

@@ -1,5 +1,5 @@
 import type { FindingLevel, ZoneFindingCode, ZoneHealth } from '#contract/zone-codes.ts'
-import { MINUTE_MS } from '../times.ts'
+import { HOUR_MS, MINUTE_MS } from '../times.ts'
 import { type CheckResults, ZONE_CHECKS } from './checks.ts'
 
 /** Instants are UTC epoch milliseconds. `about`: the name of a name server; empty for the whole zone. */
@@ -51,6 +51,8 @@ export function nextFindings(
   const after: FindingsAfter = { findings: [], changed: [], removed: [], events: [], lookAgainAt: undefined }
   const byKey = new Map(results.map((result) => [keyOf(result), result]))
   const lookAgain = ({ level }: Finding, since: number) => {
+    // It stays unknown, so the regular looks decide it.
+    if (at - since >= HOUR_MS) return
     const again = Math.max(since + APART[level].nextMs, at + APART[level].nextMs / 2)
     after.lookAgainAt = Math.min(after.lookAgainAt ?? again, again)
   }
