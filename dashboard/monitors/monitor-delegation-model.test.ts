@@ -123,3 +123,11 @@ test('arrow keys go along the edges, and end at the borders', () => {
   expect(go('answer 0', 'ArrowLeft')).toBe('name servers ns2.harbor.test')
   expect(go('answer 0', 'ArrowRight')).toBeUndefined()
 })
+
+test('characters that change the direction of text, or that nobody sees, are shown', () => {
+  const { node } = picture([path('ns1.harbor.test', answer(['v=spf1\u00a0-all', '\u202efdp.exe', 'c']))])
+  const { title, lines, sentence } = node('answer 0')!
+  expect([title, lines[0]]).toEqual(['v=spf1<U+00A0>-all', '<U+202E>fdp.exe'])
+  expect(sentence).toContain('<U+202E>')
+  expect(node('name servers ns1.harbor.test')!.sentence).toContain('<U+202E>')
+})

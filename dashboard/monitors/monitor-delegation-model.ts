@@ -1,4 +1,5 @@
 import type { Delegation, DiagnosisPath } from '#contract/diagnosis.ts'
+import { visible } from '#contract/visible-text.ts'
 import type { Warning } from '#contract/warnings.ts'
 import { plural } from '#contract/wording.ts'
 import type { Tone } from '../ui/state.tsx'
@@ -64,10 +65,18 @@ export function delegationPicture({ delegation, paths }: Evidence, shown: Shown)
       ...nameServers.map(({ node }) => node),
       ...answers.map(({ node }) => node),
       ...resolverNodes.map(({ node }) => node),
-    ],
+    ].map(withVisibleText),
     edges,
   }
 }
+
+/** The owner of the zone chose the values. */
+const withVisibleText = (node: PictureNode): PictureNode => ({
+  ...node,
+  title: visible(node.title),
+  lines: node.lines.map(visible),
+  sentence: visible(node.sentence),
+})
 
 const isOwnQuestion = (path: DiagnosisPath) => path.question === undefined
 

@@ -129,7 +129,7 @@ test('a TXT record that comes with three of four answers is not MISMATCH after t
   expect(queries.filter(({ purpose }) => purpose === 'name_server_sample')).toHaveLength(71)
 })
 
-test('a resolver that fails twice for names that no cache has is asked no more', () => {
+test('a resolver that fails twice for uncached names gets no more queries for them', () => {
   const world: World = {
     resolver: ({ purpose }) => ({ outcome: purpose === 'uncached' ? SERVFAIL : answer('A', '192.0.2.1') }),
   }

@@ -88,7 +88,7 @@ function samplesOf(check: Check, allServers: readonly SampledServer[], sampling:
   const outcomes = servers.flatMap((server) => server.replies.map(({ outcome }) => outcome).filter(isUsable))
   const answers = outcomes.filter(isAnswer)
   const rounds = Math.max(...servers.map((server) => server.rounds))
-  // A check of the own network comes after the samples, and does not begin them anew.
+  // A check of the own network comes after the samples, and does not restart their time.
   const start = observations.findLast(({ query: { purpose } }) => !['network', ...SAMPLES].includes(purpose))!
   const isUnanswered = rounds > 1 && isLastRoundUnanswered(check, servers)
   const isInTime = now.elapsed - start.elapsed < MAX_SAMPLING_MS && sum(observations.map(queriesOf)) < MAX_QUERIES

@@ -76,7 +76,7 @@ async function deleteOrganization(
     )
 }
 
-/** Whoever may cancel does it before or never: both lock the row. Nobody has access from here on. */
+/** Cancellation locks the same row, so it comes before this or is refused. Nobody has access from here on. */
 async function begin({ db, clock, log }: DeletionDeps, organizationId: string): Promise<boolean> {
   return await inTransaction(db, async (transaction) => {
     const now = clock.now()

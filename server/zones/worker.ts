@@ -71,7 +71,7 @@ export type SharedLooks = (
   abandon: AbortSignal,
 ) => Promise<Look>
 
-/** Equal names within `SHARED_MS` have one look. Whoever asked for a look after it began gets a new one. */
+/** Zones of the same name share a look that began less than `SHARED_MS` ago, unless their look was requested after that. */
 export function createSharedLooks(deps: LookDeps): SharedLooks {
   const { clock } = deps
   const looks = new Map<string, { at: number; beganAt: number; look: Promise<Look> }>() // the oldest first

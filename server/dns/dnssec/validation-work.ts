@@ -1,6 +1,6 @@
 /** In steps: what validating one response may cost. More than a chain of 16 CNAME records with a denial by NSEC3 needs, and about 10 ms. */
 export const RESPONSE_STEPS = 3_000
-/** Of all validations of one check: more than eight servers need that sign each answer anew, and about 35 ms. */
+/** Of all validations of one check: enough for more than eight servers that sign each answer on demand, and about 35 ms of CPU. */
 export const CHECK_STEPS = 10_000
 
 /**
