@@ -89,6 +89,13 @@ test('servers of a parent zone that refer to the zone, and of the zone behind a 
   })
 })
 
+test('each different answer is in the picture, however many servers differ', () => {
+  const paths = Array.from({ length: 8 }, (_, at) => path(`ns${at}.harbor.test`, answer([`203.0.113.${at}`])))
+  const { nodes, edges } = picture(paths)
+  expect(nodes.filter(({ column }) => column === 'answers')).toHaveLength(8)
+  for (let at = 0; at < 8; at++) expect(edges.some((edge) => edge.startsWith(`name servers ns${at}.`))).toBe(true)
+})
+
 test('the parts of a rotating RRset are one answer', () => {
   const { node, nodes } = picture([
     path('ns1.harbor.test', answer(['203.0.113.1'])),

@@ -32,7 +32,6 @@ export type Picture = { nodes: PictureNode[]; edges: PictureEdge[] }
 type Evidence = { delegation?: Delegation; paths: readonly DiagnosisPath[] }
 type Shown = { name: string; isValid: boolean | undefined; warnings: readonly Warning[] }
 
-const MAX_ANSWERS = 6
 const MAX_VALUES = 5
 
 /**
@@ -231,7 +230,7 @@ function answersOf(servers: readonly QueriedServer[], { name, isValid }: Shown):
   }
   const counts = (group: readonly DiagnosisPath[]) => agreed !== undefined && isSame(group[0]!, agreed)
   groups.sort((one, other) => Number(counts(other)) - Number(counts(one)))
-  return groups.slice(0, MAX_ANSWERS).map((group, index) => {
+  return groups.map((group, index) => {
     const path = longest(group)
     const { text, values, chain, ttl } = answerText(path)
     const all = isRotating && hasRecords(path) ? [...new Set(group.flatMap((each) => answerText(each).values))] : values
