@@ -170,7 +170,7 @@ const JUDGED = [
   'server/dns/outcome.ts',
   'server/dns/resolver/authoritative-client.ts',
   'server/dns/transport.ts',
-  'server/monitors/record-types/record-types.ts',
+  'server/record-types/record-types.ts',
 ]
 
 /** Why some imports are refused, where the sentence can be better than "it comes after". */
@@ -242,12 +242,8 @@ const isPartOfRoutes = (path: string) => /-routes\.ts$/.test(path)
 const topOf = (path: string) => path.split('/')[0]!
 const isTest = (path: string) => path.endsWith('.test.ts') || path.startsWith('server/testing/')
 
-/**
- * The folder of a file below server/, or the name of a file beside the folders. The DNS client is given record
- * types.
- */
+/** The folder of a file below server/, or the name of a file beside the folders. */
 function partOf(path: string): string {
   if (!path.startsWith('server/')) return topOf(path)
-  if (path.startsWith('server/monitors/record-types/')) return 'record-types'
   return path.split('/')[1]!.replace(/\.ts$/, '')
 }

@@ -4,7 +4,7 @@ import { type CheckFinding, type CheckResult, runCheck } from '#server/checks/ru
 import { conclude } from '#server/checks/verdict.ts'
 import { createNetworkCheck } from '#server/dns/network-check.ts'
 import { createAuthoritativeClient } from '#server/dns/resolver/authoritative-client.ts'
-import { recordTypeOf } from '#server/monitors/record-types/record-types.ts'
+import { recordTypeOf } from '#server/record-types/record-types.ts'
 import { createFastClient } from './client.ts'
 import { createVirtualClock, type VirtualClock } from './clock.ts'
 import { createNetwork } from './network.ts'

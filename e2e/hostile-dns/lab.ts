@@ -7,7 +7,7 @@ import { createServerValidator, validatorForRules } from '#server/dns/dnssec/ser
 import { createNetworkCheck } from '#server/dns/network-check.ts'
 import type { QuestionType } from '#server/dns/outcome.ts'
 import { createAuthoritativeClient } from '#server/dns/resolver/authoritative-client.ts'
-import { RDATA_FORMATS } from '#server/monitors/record-types/record-types.ts'
+import { RDATA_FORMATS } from '#server/record-types/record-types.ts'
 import type { DnsServer } from '#server/testing/dns-server.ts'
 import { type DnsTree, startDnsTree } from '#server/testing/dns-server-tree.ts'
 import { patientClock } from '#server/testing/patient-clock.ts'

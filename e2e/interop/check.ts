@@ -6,7 +6,7 @@ import { systemClock } from '#server/clock.ts'
 import { createDnsClient } from '#server/dns/client.ts'
 import type { Exchange, Outcome } from '#server/dns/outcome.ts'
 import { parseMonitor } from '#server/monitors/parse-monitor.ts'
-import { RDATA_FORMATS, recordTypeOf } from '#server/monitors/record-types/record-types.ts'
+import { RDATA_FORMATS, recordTypeOf } from '#server/record-types/record-types.ts'
 import type { Server } from './servers/server.ts'
 
 /** The name, type and expected values of a monitor, as a user writes them. */

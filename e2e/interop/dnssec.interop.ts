@@ -3,7 +3,7 @@ import { textOf } from '#contract/reasons.ts'
 import { systemClock } from '#server/clock.ts'
 import { createDnsClient } from '#server/dns/client.ts'
 import type { Reply } from '#server/dns/outcome.ts'
-import { RDATA_FORMATS } from '#server/monitors/record-types/record-types.ts'
+import { RDATA_FORMATS } from '#server/record-types/record-types.ts'
 import { check } from './check.ts'
 import { type DnsNetwork, startDnsNetwork } from './dns-network.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { RECORD_TYPES } from '#contract/record-types.ts'
-import { parseExpectedValues, recordTypeOf } from '#server/monitors/record-types/record-types.ts'
+import { parseExpectedValues, recordTypeOf } from '#server/record-types/record-types.ts'
 import { givenApp } from '#server/testing/test-app.ts'
 
 const IMPORT = '/dashboard/api/import'

@@ -7,7 +7,7 @@ import type { AuthoritativeReply } from '../dns/resolver/authoritative-client.ts
 import type { RootProblem } from '../dns/resolver/root-servers.ts'
 import type { ZoneView } from '../dns/resolver/zone-view.ts'
 import { formatServer } from '../dns/server-address.ts'
-import type { MonitoredType } from '../monitors/record-types/record-type.ts'
+import type { MonitoredType } from '../record-types/record-type.ts'
 import { fingerprint } from './fingerprint.ts'
 import { type Answer, isAnswer, isFailure, serverOf } from './outcomes.ts'
 import type { StartedChange } from './planned-change-match.ts'

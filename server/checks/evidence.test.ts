@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { VerdictReason } from '#contract/reasons.ts'
-import { recordTypeOf } from '../monitors/record-types/record-types.ts'
+import { recordTypeOf } from '../record-types/record-types.ts'
 import type { Observation } from './check-state.ts'
 import { delegationOf, newDiagnosis, evidenceOf as pathsOf, type TimestampedExchange, withLatest } from './evidence.ts'
 import type { Confirmation } from './reasons.ts'

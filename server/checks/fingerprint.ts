@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Outcome } from '../dns/outcome.ts'
-import type { Answer } from '../monitors/record-types/record-type.ts'
+import type { Answer } from '../record-types/record-type.ts'
 
 /**
  * A hash of the facts of an outcome that a verdict depends on, as an integer below 2^52. Outcomes with equal fingerprints have

@@ -4,7 +4,7 @@ import type { CnameChain, Reply, RRset } from '../dns/outcome.ts'
 import type { AuthoritativeClient, AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
 import { QueryBudget } from '../dns/resolver/query-budget.ts'
 import type { ZoneView } from '../dns/resolver/zone-view.ts'
-import type { MonitoredType } from '../monitors/record-types/record-type.ts'
+import type { MonitoredType } from '../record-types/record-type.ts'
 import type { NameServerReply } from './check-state.ts'
 
 type QueryClient = Pick<DnsClient, 'query'>

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { textOf } from '#contract/reasons.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
 import type { Outcome } from '../dns/outcome.ts'
-import { recordTypeOf } from '../monitors/record-types/record-types.ts'
+import { recordTypeOf } from '../record-types/record-types.ts'
 import { oldAndNewValues } from './planned-change-match.ts'
 import { type Expectation, evaluate } from './verdict.ts'
 

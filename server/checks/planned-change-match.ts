@@ -1,4 +1,4 @@
-import { type Difference, isMatch } from '../monitors/record-types/compare.ts'
+import { type Difference, isMatch } from '../record-types/compare.ts'
 
 /** A planned change whose period has started. `isOver`: the period has ended, and only the new values are expected. */
 export type StartedChange = { id: string; oldValues: readonly string[]; newValues: readonly string[]; isOver: boolean }

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { textOf, VerdictReasonAnswer } from '#contract/reasons.ts'
 import type { CnameChain, Outcome, QuestionType } from '../dns/outcome.ts'
-import { recordTypeOf } from '../monitors/record-types/record-types.ts'
+import { recordTypeOf } from '../record-types/record-types.ts'
 import { fingerprint } from './fingerprint.ts'
 import { type Expectation, evaluate } from './verdict.ts'
 

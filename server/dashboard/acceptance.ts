@@ -4,10 +4,10 @@ import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { CnameChain, Exchange } from '../dns/outcome.ts'
 import { acceptCurrentValues } from '../monitors/parse-monitor.ts'
-import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { getMonitor, lockMonitor } from '../monitors/store.ts'
 import { updateMonitor } from '../monitors/update.ts'
 import { conflict } from '../problem.ts'
+import { recordTypeOf } from '../record-types/record-types.ts'
 
 /** Which expected values are missing and which current values are extra. Throws `not_found`. */
 export async function differenceOf(db: Database, tenant: Tenant, id: string): Promise<ValueDifference> {

@@ -7,9 +7,9 @@ import type { Deps } from '../deps.ts'
 import type { QueryOptions } from '../dns/client.ts'
 import type { Reply } from '../dns/outcome.ts'
 import { parseMonitorName, pastedName } from '../monitors/names.ts'
-import type { NameKind } from '../monitors/record-types/record-type.ts'
-import { expectationOf, recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { invalid } from '../problem.ts'
+import type { NameKind } from '../record-types/record-type.ts'
+import { expectationOf, recordTypeOf } from '../record-types/record-types.ts'
 
 export type LookupDeps = Pick<Deps, 'dns' | 'clock'>
 

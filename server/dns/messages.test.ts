@@ -1,7 +1,7 @@
 import { type Answer, encode, type Packet } from 'dns-packet'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
+import { RDATA_FORMATS } from '../record-types/record-types.ts'
 import { decodeResponse, encodeQuery } from './messages.ts'
 import { createRdataTypes } from './rdata.ts'
 

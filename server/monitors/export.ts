@@ -16,10 +16,10 @@ import type { Page } from '../database/pagination.ts'
 import type { Deps } from '../deps.ts'
 import { toCsv } from '../http/csv.ts'
 import { invalid } from '../problem.ts'
+import { absoluteHost, parsePastedText, toQuotedStrings } from '../record-types/presentation.ts'
+import { findZoneType } from '../record-types/record-types.ts'
 import { listMonitors } from './list.ts'
 import { inclusionOf, type MonitorResponseRow, toMonitor } from './monitor.ts'
-import { absoluteHost, parsePastedText, toQuotedStrings } from './record-types/presentation.ts'
-import { findZoneType } from './record-types/record-types.ts'
 import { getMonitors } from './store.ts'
 
 /** Of monitors that have 320 KiB each in the worst case. */

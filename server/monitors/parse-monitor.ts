@@ -14,11 +14,11 @@ import type { MonitorsTable } from '../database/schema.ts'
 import { type LabelInput, labelColumnsOf, metadataKeyErrors } from '../groups/labels.ts'
 import { INVALID_GROUP_NAME, isGroupName } from '../groups/resolve.ts'
 import type { FieldErrors } from '../problem.ts'
+import { MAX_EXPECTED_VALUES, parseExpectedValues, recordTypeOf } from '../record-types/record-types.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { isFailing } from './incident-membership.ts'
 import type { MonitorRow } from './monitor.ts'
 import { parseMonitorName } from './names.ts'
-import { MAX_EXPECTED_VALUES, parseExpectedValues, recordTypeOf } from './record-types/record-types.ts'
 
 /** A valid, normalized monitor that is not stored yet. `group`: the id or slug in the request, null for the default group. */
 export type MonitorDraft = {

@@ -11,7 +11,7 @@ import {
 } from 'dns-packet'
 import type { ExtendedError } from '../dns/outcome.ts'
 import { rcodeName } from '../dns/wire.ts'
-import { findZoneType } from '../monitors/record-types/record-types.ts'
+import { findZoneType } from '../record-types/record-types.ts'
 import type { LookupResult } from './dns-server-zone.ts'
 
 export type Query = { packet: DecodedPacket; name: string; type: string; edns: boolean; udpPayload: number }

@@ -1,6 +1,6 @@
 import type { Answer } from 'dns-packet'
 import type { QuestionType } from '../dns/outcome.ts'
-import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
+import { RDATA_FORMATS } from '../record-types/record-types.ts'
 
 /** The names and records of a test DNS server. */
 export type Zone = {

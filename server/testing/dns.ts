@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest'
 import { createDnsClient, type DnsClient, type DnsClientOptions } from '../dns/client.ts'
 import type { ServerAddress } from '../dns/outcome.ts'
 import type { PacketSender } from '../dns/packet-sender.ts'
-import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
+import { RDATA_FORMATS } from '../record-types/record-types.ts'
 import { type DnsServer, startDnsServer } from './dns-server.ts'
 import { patientClock } from './patient-clock.ts'
 

@@ -3,13 +3,8 @@ import { describe, expect, test } from 'vitest'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import { type RdataReader, rdataText } from '../dns/rdata.ts'
 import { MalformedPacket } from '../dns/wire.ts'
-import { isMatch } from '../monitors/record-types/compare.ts'
-import {
-  expectationOf,
-  findZoneType,
-  parseExpectedValues,
-  recordTypeOf,
-} from '../monitors/record-types/record-types.ts'
+import { isMatch } from '../record-types/compare.ts'
+import { expectationOf, findZoneType, parseExpectedValues, recordTypeOf } from '../record-types/record-types.ts'
 import { givenChecks } from './checks.ts'
 import { givenApp } from './test-app.ts'
 

@@ -1,8 +1,8 @@
 import { fieldError } from '#contract/field-errors.ts'
 import type { ZoneChange } from '#contract/zones.ts'
 import { endsInNumber, parseDomainName } from '../dns/names.ts'
-import { parseHost } from '../monitors/record-types/fields.ts'
 import { type FieldErrors, throwIfInvalid } from '../problem.ts'
+import { parseHost } from '../record-types/fields.ts'
 import { parseTimes } from '../times.ts'
 import type { IgnoredFinding } from './findings.ts'
 

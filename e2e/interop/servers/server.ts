@@ -1,7 +1,7 @@
 import { systemClock } from '#server/clock.ts'
 import { createDnsClient } from '#server/dns/client.ts'
 import type { Question, ServerAddress } from '#server/dns/outcome.ts'
-import { RDATA_FORMATS } from '#server/monitors/record-types/record-types.ts'
+import { RDATA_FORMATS } from '#server/record-types/record-types.ts'
 import { type Running, startProcess } from '../process.ts'
 import { until } from '../until.ts'
 

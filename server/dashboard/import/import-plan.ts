@@ -15,9 +15,9 @@ import {
   recordKey,
 } from '../../monitors/insert.ts'
 import { type MonitorDraft, parseMonitor } from '../../monitors/parse-monitor.ts'
-import { MAX_EXPECTED_VALUES } from '../../monitors/record-types/record-types.ts'
 import { frequencyLimiter } from '../../organization/quota.ts'
 import { type FieldErrors, fieldTexts, invalid, Problem } from '../../problem.ts'
+import { MAX_EXPECTED_VALUES } from '../../record-types/record-types.ts'
 import { truncate } from '../../text.ts'
 import { yieldToEventLoop } from '../../yield.ts'
 import { readCsv } from './csv.ts'

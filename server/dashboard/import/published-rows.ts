@@ -1,5 +1,5 @@
 import type { MonitorRecordType } from '#contract/record-types.ts'
-import { expectationOf } from '../../monitors/record-types/record-types.ts'
+import { expectationOf } from '../../record-types/record-types.ts'
 import { type LookupDeps, queryTypes } from '../lookup.ts'
 import type { InputRow } from './rows.ts'
 

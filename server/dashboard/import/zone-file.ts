@@ -1,9 +1,9 @@
 import { fieldError } from '#contract/field-errors.ts'
 import type { ImportReason } from '#contract/import-codes.ts'
-import { escapeAsOctets, type Token } from '../../monitors/record-types/presentation.ts'
-import type { RecordType } from '../../monitors/record-types/record-type.ts'
-import { findZoneType, isGenericForm, readGenericForm } from '../../monitors/record-types/record-types.ts'
 import { invalid } from '../../problem.ts'
+import { escapeAsOctets, type Token } from '../../record-types/presentation.ts'
+import type { RecordType } from '../../record-types/record-type.ts'
+import { findZoneType, isGenericForm, readGenericForm } from '../../record-types/record-types.ts'
 import { exportedName, type InputRow, isUnsupported, unsupportedReason } from './rows.ts'
 import { type Entry, MAX_ENTRY_LENGTH, zoneEntries } from './zone-tokens.ts'
 

@@ -1,4 +1,4 @@
-import type { Token } from '../../monitors/record-types/presentation.ts'
+import type { Token } from '../../record-types/presentation.ts'
 import { yieldToEventLoop } from '../../yield.ts'
 
 /** One entry of a zone file. With parentheses it can have several lines. */

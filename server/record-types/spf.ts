@@ -1,5 +1,5 @@
 import { fieldError } from '#contract/field-errors.ts'
-import { canonicalAddress } from '../../dns/ip-addresses.ts'
+import { canonicalAddress } from '../dns/ip-addresses.ts'
 import { type Comparison, compareBy, observeAll } from './compare.ts'
 import { parsePastedText } from './presentation.ts'
 import { type Conflict, type MonitoredType, type ParsedValue, refused } from './record-type.ts'

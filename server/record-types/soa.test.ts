@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { givenChecks } from '../../testing/checks.ts'
-import { onBothEngines } from '../../testing/database.ts'
-import { testRecordType } from '../../testing/record-type-suite.ts'
+import { givenChecks } from '../testing/checks.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { testRecordType } from '../testing/record-type-suite.ts'
 import { expectationOf, parseExpectedValues } from './record-types.ts'
 
 const numbers = fc.array(fc.nat(2 ** 32 - 1), { minLength: 5, maxLength: 5 })

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { testRecordType } from '../../testing/record-type-suite.ts'
+import { testRecordType } from '../testing/record-type-suite.ts'
 
 const SHA_256 = 'd4b7d520e7bb5f0f67674a0cceb1e3e0614b93c4f9e99b8383f6a1e4469da50a' // RFC 4509 section 2.3
 const SHA_1 = '2bb183af5f22588179a53b0a98631fad1a292118' // RFC 4034 section 5.4

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { testRecordType } from '../../testing/record-type-suite.ts'
+import { testRecordType } from '../testing/record-type-suite.ts'
 
 const uint16 = fc.nat(65_535)
 

@@ -1,6 +1,6 @@
 import { type FieldCode, type FieldError, fieldError } from '#contract/field-errors.ts'
-import { addressOctets, ipv6Text } from '../../dns/ip-addresses.ts'
-import type { RdataReader } from '../../dns/rdata.ts'
+import { addressOctets, ipv6Text } from '../dns/ip-addresses.ts'
+import type { RdataReader } from '../dns/rdata.ts'
 import { type Comparison, compareBy, compareTexts, observeAll } from './compare.ts'
 import { hostField, numberField, parseField } from './fields.ts'
 import { absoluteHost, formatToken, quoteOctets, type Token, tokenize, unescapeOctets } from './presentation.ts'

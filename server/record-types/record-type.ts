@@ -1,7 +1,7 @@
 import type { FieldError } from '#contract/field-errors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
-import type { CnameChain, Outcome, QuestionType } from '../../dns/outcome.ts'
-import type { RdataFormat } from '../../dns/rdata.ts'
+import type { CnameChain, Outcome, QuestionType } from '../dns/outcome.ts'
+import type { RdataFormat } from '../dns/rdata.ts'
 import type { Difference } from './compare.ts'
 import type { Token } from './presentation.ts'
 

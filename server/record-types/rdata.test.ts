@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { QuestionType } from '../../dns/outcome.ts'
-import { rdataText } from '../../dns/rdata.ts'
+import type { QuestionType } from '../dns/outcome.ts'
+import { rdataText } from '../dns/rdata.ts'
 import { decodeUtf8 } from './presentation.ts'
 import { RDATA_FORMATS } from './record-types.ts'
 

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import { fieldError } from '#contract/field-errors.ts'
-import { canonicalAddress, ipv6Text } from '../../dns/ip-addresses.ts'
+import { canonicalAddress, ipv6Text } from '../dns/ip-addresses.ts'
 import { type Comparison, compareBy, observeAll } from './compare.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
 

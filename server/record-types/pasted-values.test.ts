@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { MonitorRecordType } from '#contract/record-types.ts'
-import { fieldTexts } from '../../problem.ts'
+import { fieldTexts } from '../problem.ts'
 import { parseExpectedValues } from './record-types.ts'
 
 const stored = (type: MonitorRecordType, value: string, isExactMatch = true) => {

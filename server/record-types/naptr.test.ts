@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { testRecordType } from '../../testing/record-type-suite.ts'
+import { testRecordType } from '../testing/record-type-suite.ts'
 import { quoteOctets } from './presentation.ts'
 
 const SIP = '100 10 "U" "E2U+sip" "!^.*$!sip:info@example.com!" .'

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { testRecordType } from '../../testing/record-type-suite.ts'
+import { testRecordType } from '../testing/record-type-suite.ts'
 
 // Of RFC 9460 appendix D, without the owner.
 const FOO = '03666f6f076578616d706c6503636f6d00'

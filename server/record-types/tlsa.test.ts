@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { testRecordType } from '../../testing/record-type-suite.ts'
+import { testRecordType } from '../testing/record-type-suite.ts'
 
 const SHA_256 = '0c72ac70b745ac19998811b131d662c9ac69dbdbe7cb23e5b514b56664c5d3d6'
 const OTHER = 'ab'.repeat(32)

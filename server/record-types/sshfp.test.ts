@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { testRecordType } from '../../testing/record-type-suite.ts'
+import { testRecordType } from '../testing/record-type-suite.ts'
 
 const SHA_256 = 'a87f1b687ac0e57d2a081a2f282672334d90ed316d2b818ca9580ea384d92401' // RFC 7479
 const SHA_1 = '123456789abcdef67890123456789abcdef67890' // RFC 4255 section 3.2

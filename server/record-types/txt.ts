@@ -1,5 +1,5 @@
 import { fieldError } from '#contract/field-errors.ts'
-import type { RdataReader } from '../../dns/rdata.ts'
+import type { RdataReader } from '../dns/rdata.ts'
 import { type Comparison, compareBy, observeAll } from './compare.ts'
 import {
   decodeUtf8,

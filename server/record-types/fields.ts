@@ -1,8 +1,8 @@
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import { RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
-import { canonicalAddress } from '../../dns/ip-addresses.ts'
-import { endsInNumber, parseDomainName } from '../../dns/names.ts'
-import type { RdataReader } from '../../dns/rdata.ts'
+import { canonicalAddress } from '../dns/ip-addresses.ts'
+import { endsInNumber, parseDomainName } from '../dns/names.ts'
+import type { RdataReader } from '../dns/rdata.ts'
 import { type Comparison, compareBy, compareTexts, observeAll } from './compare.ts'
 import {
   absoluteHost,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { MonitorRecordType } from '#contract/record-types.ts'
-import type { CnameChain } from '../../dns/outcome.ts'
+import type { CnameChain } from '../dns/outcome.ts'
 import { isMatch } from './compare.ts'
 import type { Answer } from './record-type.ts'
 import { parseExpectedValues, recordTypeOf } from './record-types.ts'

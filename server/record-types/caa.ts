@@ -1,6 +1,6 @@
 import { fieldError } from '#contract/field-errors.ts'
-import { OCTET_TEXT, parseDomainName } from '../../dns/names.ts'
-import type { RdataReader } from '../../dns/rdata.ts'
+import { OCTET_TEXT, parseDomainName } from '../dns/names.ts'
+import type { RdataReader } from '../dns/rdata.ts'
 import { type Comparison, compareBy, observeAll } from './compare.ts'
 import { quoteOctets, straightenQuotes, unescapeOctets } from './presentation.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
