@@ -4,7 +4,7 @@ import { labelFilters, withMetadataFilters } from './labels.ts'
 import { Include, STATES } from './monitors.ts'
 import { RECORD_TYPES } from './record-types.ts'
 
-/** The query parameters of `GET /monitors`. `server/monitors/filter.ts` parses them. */
+/** The query parameters of `GET /monitors`. `server/monitors/list/filter.ts` parses them. */
 export const monitorFilters = {
   group: Type.Optional(Type.String({ description: 'Slug or id of a group.', maxLength: 100 })),
   customer: Type.Optional(

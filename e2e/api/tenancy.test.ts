@@ -188,7 +188,7 @@ const WITHOUT_ROWS: Record<string, string> = {
   '/healthz': 'of the installation',
   '/readyz': 'of the installation',
   '/dashboard/api/server': 'for operators: counts of the whole installation',
-  '/dashboard/api/live': 'a stream: server/dashboard/live',
+  '/dashboard/api/live': 'a stream: server/live',
   '/connect/:token': 'a page for anybody, found by the hash of its link',
   '/connect/:token/state': 'for anybody, found by the hash of its link',
   '/alert-addresses/confirm/:token': 'a page for anybody',

@@ -3,10 +3,10 @@ import { expandSchedule } from '#server/alerts/maintenance.ts'
 import { matchesPattern } from '#server/alerts/name-pattern.ts'
 import { HORIZON_DAYS } from '#server/alerts/recurrence.ts'
 import { digestAt, quietUntil } from '#server/alerts/rule-schedule.ts'
-import { csvRecords } from '#server/dashboard/import/csv-records.ts'
 import { requestedLabels } from '#server/groups/labels.ts'
 import { findTooLarge } from '#server/http/json.ts'
-import { indexed, parseSearch, type Search } from '#server/monitors/search.ts'
+import { csvRecords } from '#server/monitors/import/csv-records.ts'
+import { indexed, parseSearch, type Search } from '#server/monitors/list/search.ts'
 import { countEventLoopTurns } from '#server/testing/event-loop-turns.ts'
 import { SAMPLE_MESSAGES } from '#server/testing/sample-messages.ts'
 
@@ -125,7 +125,7 @@ export const USER_TEXTS: readonly UserText[] = [
     text: 'Search of monitors',
     work: 'lookups in an index of trigrams, comparison of the matches',
     bound: '255 characters; 60 trigrams are looked up; a page of a rare result reads at most 10,000 rows',
-    test: 'server/monitors/search.test.ts',
+    test: 'server/monitors/list/search.test.ts',
     steps: () => {
       const texts = [up(90), 'abcdefgh '.repeat(28), 'a.b.c.d.e '.repeat(25), 'x'.repeat(255)]
       const counts = texts.map((text) => trigramsOf(parseSearch(text.slice(0, 255))))
@@ -137,14 +137,14 @@ export const USER_TEXTS: readonly UserText[] = [
     work: 'reading its cells',
     bound:
       '1 MiB, 5,000 rows, 100 cells of 65,536 characters a line; other requests are answered after every 2,048 characters',
-    test: 'server/dashboard/import/csv.test.ts',
+    test: 'server/monitors/import/csv.test.ts',
     steps: async () => await charactersBetweenTurns('"a","b",', csvRecords, 2_048),
   },
   {
     text: 'Zone file of an import',
     work: 'reading its records',
     bound: '1 MiB, 5,000 rows, entries of 16,384 characters, names of 2,000; other requests are answered in between',
-    test: 'server/dashboard/import/zone-file.test.ts',
+    test: 'server/monitors/import/zone-file.test.ts',
   },
   {
     text: 'Expected values',

@@ -5,7 +5,7 @@ import type { Deps } from '../deps.ts'
 import { runIdempotent } from '../http/idempotency.ts'
 import { NoContent, Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
-import { filterErrors } from '../monitors/filter.ts'
+import { filterErrors } from '../monitors/list/filter.ts'
 import { throwIfInvalid } from '../problem.ts'
 import { deleteView, getView, insertView, listViews, updateView } from './store.ts'
 

@@ -53,7 +53,7 @@ export const monitorTables = (dialect: Dialect): string[] => {
     ${tenantKey('id')},
     ${tenantReference('group_id', 'groups')}
   ) ${CLUSTERED}`,
-    // One for each filter and for each order of the list; which of them a list uses: monitors/list.ts.
+    // One for each filter and for each order of the list; which of them a list uses: monitors/list/list.ts.
     'create index monitors_by_created on monitors (organization_id, id)',
     'create index monitors_by_group on monitors (group_id, id)',
     'create index monitors_by_owner on monitors (organization_id, owner, id)',
