@@ -1,6 +1,6 @@
 import { systemClock } from '../server/clock.ts'
-import { claimDue, reschedule } from '../server/database/lease-queue.ts'
 import { openDatabase } from '../server/database/open.ts'
+import { claimDue, reschedule } from '../server/queue/lease-queue.ts'
 
 /** A process that claims and completes checks without changes while the jobs of `jobs.ts` run. */
 const BATCH_SIZE = 64

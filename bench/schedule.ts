@@ -1,7 +1,7 @@
 import { MAX_FAST_IN_FLIGHT, MAX_IN_FLIGHT, MIN_CLAIM, SLOW_AFTER_MS } from '../server/checks/in-flight.ts'
 import { BATCH_SIZE } from '../server/checks/queued-checks.ts'
 import { GATHER_MS } from '../server/checks/record-checks.ts'
-import { BUSY_MS } from '../server/database/worker-loop.ts'
+import { BUSY_MS } from '../server/queue/worker-loop.ts'
 import { readOptions } from './options.ts'
 
 /**

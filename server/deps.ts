@@ -21,10 +21,10 @@ import { LoopHealth } from './loop-health.ts'
 import { Metrics } from './metrics/metrics.ts'
 import type { Exposition } from './metrics/registry.ts'
 import type { Tracing } from './metrics/tracing.ts'
+import { createWakeUps, type WakeUps } from './queue/wake-up.ts'
 import { RDATA_FORMATS } from './record-types/record-types.ts'
 import { createLookup } from './safe-http/lookup.ts'
 import { createSafeFetch, type SafeFetch } from './safe-http/safe-fetch.ts'
-import { createWakeUps, type WakeUps } from './wake-up.ts'
 
 /** What the server depends on: settings, clock, log, database, network. */
 export type Deps = {

@@ -5,7 +5,7 @@ import type { Clock } from './clock.ts'
 import type { Role } from './config/parse.ts'
 import { type Exposition, expose, type MetricFamily, type Part } from './metrics/registry.ts'
 import { ServerMetrics } from './metrics/server-metrics.ts'
-import type { Topic } from './wake-up.ts'
+import type { Topic } from './queue/wake-up.ts'
 
 /** From the supervisor to a process. */
 export type SupervisorMessage =

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Engine } from '../database/database.ts'
-import { claimDue } from '../database/lease-queue.ts'
 import { expose } from '../metrics/registry.ts'
+import { claimDue } from '../queue/lease-queue.ts'
 import { givenAlerting } from '../testing/alerts.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { startReceiver } from '../testing/receiver.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { forUpdate } from '../database/database.ts'
-import { claimDue } from '../database/lease-queue.ts'
+import { claimDue } from '../queue/lease-queue.ts'
 import { givenAlertReceiver, type Json } from '../testing/alerts.ts'
 import { waitUntilBlocked } from '../testing/database.ts'
 import { beginAttempt } from './alert-attempts.ts'

@@ -2,10 +2,10 @@ import { chmodSync, copyFileSync, existsSync, renameSync, rmSync, statSync, trun
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { CliError } from '../cli-error.ts'
-import { unregisterAll } from '../database/heartbeat.ts'
 import { findUnknownMigration } from '../database/migrate.ts'
 import { describeIncomplete } from '../database/migrations/0001-adopt.ts'
 import { openDatabase } from '../database/open.ts'
+import { unregisterAll } from '../queue/heartbeat.ts'
 import { countRows, findDamage, formatBytes, type Manifest, readManifest, verifyArchive } from './archive.ts'
 import { freeBytesOf, isDiskFull, syncToDisk } from './back-up.ts'
 

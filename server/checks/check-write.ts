@@ -1,6 +1,5 @@
 import type { Selectable } from 'kysely'
 import type { VerdictReason } from '#contract/reasons.ts'
-import type { Claim, Rescheduled } from '../database/lease-queue.ts'
 import type { MonitorsTable } from '../database/schema.ts'
 import { isUsable } from '../dns/outcome.ts'
 import { type NewEventRow, newEvent } from '../events/new-event.ts'
@@ -15,6 +14,7 @@ import {
   type OpenChange,
   type Progress,
 } from '../planned-changes/planned-change.ts'
+import type { Claim, Rescheduled } from '../queue/lease-queue.ts'
 import { isBeforeWaitEnds } from './check-state.ts'
 import { delegationOf, evidenceOf, newDiagnosis, pendingDiagnosis, shortenReason, withLatest } from './evidence.ts'
 import { storedFingerprint } from './fingerprint.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Database } from '../database/database.ts'
-import { LEASE_MS, repairAfterClockStep } from '../database/lease-queue.ts'
+import { LEASE_MS, repairAfterClockStep } from '../queue/lease-queue.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { CLOCK_STEP_REPAIR } from './record-checks.ts'
 

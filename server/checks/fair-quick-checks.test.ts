@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { DnsClient } from '../dns/client.ts'
 import { LoopHealth } from '../loop-health.ts'
+import { createWakeUps } from '../queue/wake-up.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp } from '../testing/test-app.ts'
-import { createWakeUps } from '../wake-up.ts'
 import { runWaitWorker } from './wait-worker.ts'
 
 onBothEngines('fair quick checks', (_fresh, engine) => {

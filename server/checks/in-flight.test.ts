@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { claimDue } from '../database/lease-queue.ts'
+import { claimDue } from '../queue/lease-queue.ts'
 import { givenChecks } from '../testing/checks.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { InFlight } from './in-flight.ts'

@@ -1,4 +1,4 @@
-import { ORGANIZATION_SHARE } from '../database/organization-share.ts'
+import { ORGANIZATION_SHARE } from '../queue/organization-share.ts'
 
 /** Checks in progress for less than `SLOW_AFTER_MS`. Further due checks wait in the database, oldest first. */
 export const MAX_FAST_IN_FLIGHT = 2_000

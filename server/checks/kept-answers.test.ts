@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { Claim } from '../database/lease-queue.ts'
 import { createAuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
 import { createSemaphore } from '../dns/semaphore.ts'
+import type { Claim } from '../queue/lease-queue.ts'
 import { recordTypeOf } from '../record-types/record-types.ts'
 import { givenDnsClient } from '../testing/dns.ts'
 import { startDnsTree } from '../testing/dns-server-tree.ts'

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { type Columns, updateEach } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
-import { type Claim, type ClaimOptions, claimDue, LEASE_MS, renewLeases, reschedule } from '../database/lease-queue.ts'
 import { copyRoundGaps, insertRoundGap, LATE_MS } from '../monitors/check-gaps.ts'
 import { lastCheckedAt, streakInRounds } from '../monitors/last-round.ts'
 import { roundAt, roundStart } from '../monitors/round-ranges.ts'
+import { type Claim, type ClaimOptions, claimDue, LEASE_MS, renewLeases, reschedule } from '../queue/lease-queue.ts'
 import { MINUTE_MS } from '../times.ts'
 import type { CheckClaim } from './run-check.ts'
 

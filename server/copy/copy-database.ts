@@ -2,10 +2,10 @@ import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import { CliError } from '../cli-error.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
-import { unregisterAll } from '../database/heartbeat.ts'
 import { INCOMPLETE_COPY, listMigrations, MIGRATIONS, migrate } from '../database/migrate.ts'
 import { DIALECTS } from '../database/migrations/dialect.ts'
 import { DERIVED_TABLES, readSchema, type TableSchema } from '../database/table-schema.ts'
+import { unregisterAll } from '../queue/heartbeat.ts'
 import {
   digestOf,
   insertRows,

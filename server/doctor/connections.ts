@@ -2,9 +2,9 @@ import { plural } from '#contract/wording.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
-import { ALIVE_MS } from '../database/heartbeat.ts'
 import { POOL_SIZE } from '../database/open.ts'
 import { sqlitePathOf } from '../database/url.ts'
+import { ALIVE_MS } from '../queue/heartbeat.ts'
 import { type Finding, ok, runCheck, warning } from './finding.ts'
 
 const TIMEOUT_MS = 5_000

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { claimDue, repairAfterClockStep } from '../database/lease-queue.ts'
 import { isDatabaseUnavailable, isDeadlock } from '../database/unavailable.ts'
-import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
-import type { WakeUps } from '../wake-up.ts'
+import { claimDue, repairAfterClockStep } from '../queue/lease-queue.ts'
+import type { WakeUps } from '../queue/wake-up.ts'
+import { runWorker, type Signals, type WorkerDeps } from '../queue/worker-loop.ts'
 import { type RunDeps, recordFailure, runStep } from './run.ts'
 
 export type JobWorkerDeps = WorkerDeps & Omit<RunDeps, 'sizes'> & { wakeUps: WakeUps }

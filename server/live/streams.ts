@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { type ReadReplica, readList } from '../database/read-replica.ts'
 import { Problem } from '../problem.ts'
-import { WakeUp } from '../wake-up.ts'
+import { WakeUp } from '../queue/wake-up.ts'
 import { differenceOf, monitorsOfEvents, readSnapshot, type Snapshot } from './snapshot.ts'
 
 export type LiveDeps = { db: Database; replica: ReadReplica | undefined; clock: Clock; log: Logger }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { MonitorCheckResult } from '../checks/check-write.ts'
 import { CLOCK_STEP_REPAIR, recordChecks } from '../checks/record-checks.ts'
-import { repairAfterClockStep } from '../database/lease-queue.ts'
+import { repairAfterClockStep } from '../queue/lease-queue.ts'
 import { claimChecks } from '../testing/checks.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp } from '../testing/test-app.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { claimDue, reschedule } from '../database/lease-queue.ts'
+import { claimDue, reschedule } from '../queue/lease-queue.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
 

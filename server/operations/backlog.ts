@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from '../database/database.ts'
 import { indexedTable } from '../database/index-hints.ts'
-import { LEASE_MS, overdueInRounds } from '../database/lease-queue.ts'
+import { LEASE_MS, overdueInRounds } from '../queue/lease-queue.ts'
 
 /** A count stops here, so that its cost has a bound. */
 export const MAX_COUNT = 10_000

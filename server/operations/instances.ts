@@ -2,8 +2,8 @@ import type { NetworkState } from '#contract/server.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { ALIVE_MS } from '../database/heartbeat.ts'
 import type { Metrics, RecentQueries } from '../metrics/metrics.ts'
+import { ALIVE_MS } from '../queue/heartbeat.ts'
 
 const MAX_INSTANCES = 200
 

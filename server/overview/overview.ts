@@ -1,10 +1,10 @@
 import type { Overview } from '#contract/dashboard.ts'
 import type { Clock } from '../clock.ts'
 import type { Tenant } from '../context.ts'
-import { countWorking } from '../database/heartbeat.ts'
 import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/store.ts'
 import { countStates } from '../monitors/list/counts.ts'
+import { countWorking } from '../queue/heartbeat.ts'
 import { DAY_MS, toIso, toIsoOrNull } from '../times.ts'
 import { findCauses, MAX_CAUSES } from './causes.ts'
 import {

@@ -6,10 +6,10 @@ import type { MonitorState } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { indexedTable } from '../database/index-hints.ts'
-import { overdueInRounds } from '../database/lease-queue.ts'
 import { toReason } from '../monitors/diagnosis.ts'
 import { type FailingCounts, IS_FAILING } from '../monitors/incident-membership.ts'
 import { lastCheckedAt as lastCheckedAtSql } from '../monitors/last-round.ts'
+import { overdueInRounds } from '../queue/lease-queue.ts'
 
 /** Monitors of one registrable domain in one failing state. */
 export type FailingGroup = { state: MonitorState; domain: string; count: number }

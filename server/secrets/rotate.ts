@@ -1,8 +1,8 @@
 import { CliError } from '../cli-error.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { ALIVE_MS } from '../database/heartbeat.ts'
 import type { Keyring } from '../keyring.ts'
+import { ALIVE_MS } from '../queue/heartbeat.ts'
 import { forgetPrevious, switchKey } from './current-key.ts'
 import { reencrypt } from './reencrypt.ts'
 

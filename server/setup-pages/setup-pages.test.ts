@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { PublicPage } from '#contract/setup-pages.ts'
-import { claimDue } from '../database/lease-queue.ts'
 import { createKeyring } from '../keyring.ts'
+import { claimDue } from '../queue/lease-queue.ts'
 import { reencrypt } from '../secrets/reencrypt.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Database } from '../database/database.ts'
-import { LEASE_MS } from '../database/lease-queue.ts'
+import { LEASE_MS } from '../queue/lease-queue.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
 import { repairRequests } from './clock-step.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { systemContext } from '../context.ts'
-import { releaseUnknown } from '../database/lease-queue.ts'
 import { createKeyring } from '../keyring.ts'
+import { releaseUnknown } from '../queue/lease-queue.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'

@@ -2,10 +2,10 @@ import { type Selectable, sql } from 'kysely'
 import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
-import { LEASE_MS } from '../database/lease-queue.ts'
 import type { DueRequestsTable } from '../database/schema-webhooks.ts'
 import { updateTenantRow } from '../database/tenant-row.ts'
 import { newId } from '../ids.ts'
+import { LEASE_MS } from '../queue/lease-queue.ts'
 import { PROBE_MS } from './transition.ts'
 
 /** What decides which requests of a webhook may be claimed. */

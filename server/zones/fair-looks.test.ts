@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { AuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
 import { LoopHealth } from '../loop-health.ts'
+import { createWakeUps } from '../queue/wake-up.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp } from '../testing/test-app.ts'
-import { createWakeUps } from '../wake-up.ts'
 import { runZoneWorker } from './worker.ts'
 
 onBothEngines('fair looks at zones', (_, engine) => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Zone } from '#contract/zones.ts'
-import { claimDue } from '../database/lease-queue.ts'
+import { claimDue } from '../queue/lease-queue.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { absentFacts, healthyFacts, NOW, secondServer } from '../testing/zone-facts.ts'

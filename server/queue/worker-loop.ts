@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import { type Clock, watchForStepBack } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import type { Tables } from '../database/schema.ts'
 import type { LoopHealth } from '../loop-health.ts'
-import type { WakeUp } from '../wake-up.ts'
-import type { Database } from './database.ts'
 import { type DueTable, nextDueAt, releaseUnknown } from './lease-queue.ts'
-import type { Tables } from './schema.ts'
+import type { WakeUp } from './wake-up.ts'
 
 export type WorkerDeps = {
   db: Database

@@ -1,10 +1,10 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
 import { createKeyring } from '../keyring.ts'
 import { LoopHealth } from '../loop-health.ts'
 import { onBothEngines } from '../testing/database.ts'
-import type { Database } from './database.ts'
 import { countWorking, registerProcess, report, runHeartbeat, unregisterProcess } from './heartbeat.ts'
 import { claimDue } from './lease-queue.ts'
 

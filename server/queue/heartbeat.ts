@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import type { NetworkState } from '#contract/server.ts'
 import type { Clock } from '../clock.ts'
+import { type Database, engineOf } from '../database/database.ts'
 import type { Keyring } from '../keyring.ts'
 import type { LoopHealth } from '../loop-health.ts'
 import { DAY_MS } from '../times.ts'
-import { type Database, engineOf } from './database.ts'
 import { releaseClaims } from './lease-queue.ts'
 
 export type ThisProcess = { pid: number; machine: string; isAlive(pid: number): boolean }

@@ -1,9 +1,9 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { MAX_CLOCK_STEP_MS } from '../clock.ts'
+import { type Columns, deleteEach, isOneOf, updateEach } from '../database/bulk.ts'
+import { type Database, inTransaction, skipLocked } from '../database/database.ts'
+import type { Tables } from '../database/schema.ts'
 import { yieldToEventLoop } from '../yield.ts'
-import { type Columns, deleteEach, isOneOf, updateEach } from './bulk.ts'
-import { type Database, inTransaction, skipLocked } from './database.ts'
-import type { Tables } from './schema.ts'
 
 /**
  * The queue of work in the tables `due_<things>`. A row is due when its `due_at` has passed. A claim is a lease: it moves `due_at`

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import type { Database } from '../database/database.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
-import type { Database } from './database.ts'
 import { claimDue, releaseClaims, releaseUnknown, reschedule } from './lease-queue.ts'
 
 onBothEngines('the due-row mechanism', (fresh) => {

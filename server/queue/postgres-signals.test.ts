@@ -3,11 +3,11 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../clock.ts'
+import { openDatabase } from '../database/open.ts'
 import { migratedDatabaseUrl } from '../testing/database.ts'
 import { createFastClock } from '../testing/fast-clock.ts'
-import { createWakeUps, TOPICS } from '../wake-up.ts'
-import { openDatabase } from './open.ts'
 import { PostgresSignals } from './postgres-signals.ts'
+import { createWakeUps, TOPICS } from './wake-up.ts'
 
 test('a signal wakes the loops of the other server, of its queue only, and not those of the sender', async () => {
   const url = await givenUrl()

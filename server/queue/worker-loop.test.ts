@@ -1,11 +1,11 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
 import { LoopHealth } from '../loop-health.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { createWakeUps, WakeUp } from '../wake-up.ts'
-import type { Database } from './database.ts'
 import { claimDue } from './lease-queue.ts'
+import { createWakeUps, WakeUp } from './wake-up.ts'
 import { runWorker, type Worker } from './worker-loop.ts'
 
 const NOW = 1_000

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from './clock.ts'
+import { type Clock, systemClock } from '../clock.ts'
 
 /** How long an idle loop waits for a signal before it polls the database. */
 const POLL_MS = 2_000

@@ -3,8 +3,8 @@ import { sql } from 'kysely'
 import type { Client } from 'pg'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
-import type { Topic, WakeUps } from '../wake-up.ts'
-import type { Database } from './database.ts'
+import type { Database } from '../database/database.ts'
+import type { Topic, WakeUps } from './wake-up.ts'
 
 const CHANNEL = 'zonewatch'
 /** How often loops poll while signals of other servers do not arrive. */

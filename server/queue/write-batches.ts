@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { isDatabaseUnavailable } from './unavailable.ts'
+import { isDatabaseUnavailable } from '../database/unavailable.ts'
 
 type Pending<T> = { item: T; done: (isWritten: boolean) => void }
 type Options = {
