@@ -57,7 +57,7 @@ function outputOfFailed(command: string, args: string[]): Promise<string> {
 }
 
 function documents(): { path: string; text: string }[] {
-  return globSync(['*.md', 'docs/**/*.md']).map((path) => ({ path, text: readFileSync(path, 'utf8') }))
+  return globSync(['*.md', 'client/*.md', 'docs/**/*.md']).map((path) => ({ path, text: readFileSync(path, 'utf8') }))
 }
 
 /** The files that hold the words themselves, and those of Matrix, whose standard has rooms. */
@@ -88,7 +88,7 @@ function otherFiles(): { path: string; text: string }[] {
 }
 
 function sources(): { path: string; text: string }[] {
-  const paths = globSync('{contract,server,simulator,dashboard,e2e,bench,scripts,examples}/**/*.{ts,tsx}', {
+  const paths = globSync('{client,contract,server,simulator,dashboard,e2e,bench,scripts,examples}/**/*.{ts,tsx}', {
     exclude: (path) => path.includes('node_modules'),
   })
   return paths.sort().map((path) => ({ path, text: readFileSync(path, 'utf8') }))
