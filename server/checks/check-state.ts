@@ -98,6 +98,8 @@ export type Query = { notBefore?: number } & (
   | { purpose: 'name_server'; server: number; fresh: boolean }
   | { purpose: 'name_server_sample'; server: number }
   | { purpose: 'validity'; server: number }
+  /** Of what the servers of its own zone answer for the target of a CNAME record. */
+  | { purpose: 'target_validity'; name: string }
   | { purpose: 'zone_ns'; name: string }
   | { purpose: 'zone_ds'; name: string }
   | { purpose: 'root_servers'; isAgain?: boolean }

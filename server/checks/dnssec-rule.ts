@@ -1,4 +1,3 @@
-import { isSubdomain } from '../dns/names.ts'
 import {
   type Exchange,
   isDnssecFailure,
@@ -50,8 +49,8 @@ export function checkDnssec(check: Check): Step | undefined {
     if (pending) return sendQueries(...check.zone.pendingQueries)
     const step = validateServers(check)
     if (step) return step
-    // A zone that a CNAME leads to may be bogus, which its own servers would have to show.
-    if (isValidated(check) && !leavesZone(check)) return undefined
+    const validated = isValidated(check)
+    if (validated) return validated === true ? undefined : validated
   }
   const opinions = repliesByPurpose(check, 'other_resolver')
   const failed = [reply, ...opinions].flatMap(({ evidence }) => findServfail(evidence) ?? [])[0]
@@ -97,14 +96,6 @@ export function checkDnssec(check: Check): Step | undefined {
   return isServfail(other.outcome) && !isOutage
     ? verdict(check, bogus, CONFIRMATIONS.validationFails)
     : inconclusive(check, CONFIRMATIONS.validationUnconfirmed)
-}
-
-/** Whether a CNAME record of the answers leads out of the zone. */
-function leavesZone({ zone: { view, replies } }: Check): boolean {
-  const targets = replies.flatMap(({ outcome }) =>
-    'chain' in outcome ? outcome.chain.map(({ target }) => target) : [],
-  )
-  return view !== undefined && targets.some((target) => !isSubdomain(target, view.zone))
 }
 
 /** What seemed to fail validation may still do so: the check is repeated. Undefined if the zone is not signed, or after the last repetition. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { Validity } from '../dns/dnssec-validator.ts'
 import type { Exchange, Outcome, Reply } from '../dns/outcome.ts'
 import type { RootProblem } from '../dns/resolver/root-servers.ts'
 import type { ZoneView } from '../dns/resolver/zone-view.ts'
@@ -8,7 +9,7 @@ import { decide } from './confirmation-rules.ts'
 import { fingerprint } from './fingerprint.ts'
 import { newRotation, type Rotation } from './rotation.ts'
 
-// Each of these rules was wrong where packets are lost or a network ends and begins: what the simulator found, without its worlds.
+// Each of these rules was wrong where packets are lost, a network ends and begins, or servers differ: what the simulator found, without its worlds.
 
 const NAME = 'www.example.test'
 const AT = Date.UTC(2026, 10, 22)
@@ -31,6 +32,10 @@ type World = {
   resolver?: (query: Query, nth: number) => { outcome: Outcome; ede?: Exchange['ede'] } | undefined
   nameServer?: (nth: number, server: number) => { outcome: Outcome; isLost?: boolean }
   rootProblem?: (nth: number) => RootProblem | undefined
+  /** Of the answers of the zone's name servers. Without it, only resolvers validate. */
+  validity?: (server: number) => Validity['kind']
+  /** Of the answers in the zones of CNAME targets. */
+  targetValidity?: (name: string) => Validity['kind']
 }
 
 const RECORDED: Recorded = {
@@ -58,7 +63,8 @@ function check(recorded: Partial<Recorded>, world: World): { step: Step; queries
   const queries: Query[] = []
   for (let elapsed = 0; elapsed < 1_000; elapsed++) {
     const now = { at: AT + elapsed, elapsed }
-    const step = decide({ recorded: { ...RECORDED, ...recorded }, observations, now, capabilities: CAPABILITIES })
+    const capabilities = { ...CAPABILITIES, hasValidator: world.validity !== undefined }
+    const step = decide({ recorded: { ...RECORDED, ...recorded }, observations, now, capabilities })
     if (step.kind !== 'query') return { step, queries }
     for (const query of step.queries) {
       observations.push({ ...now, query, ...observe(query, queries, world) } as Observation)
@@ -104,6 +110,14 @@ function observe(query: Query, earlier: readonly Query[], world: World) {
         },
       }
     }
+    case 'zone_ns':
+      return { nsReply: { zone: query.name === NAME ? 'example.test' : 'example.net', outcome: answer('NS') } }
+    case 'zone_ds':
+      return { nsReply: { outcome: query.name === 'example.test' ? answer('NS') : { kind: 'nodata', chain: [] } } }
+    case 'validity':
+      return { validity: validityOf(world.validity!(query.server)) }
+    case 'target_validity':
+      return { validity: validityOf(world.targetValidity!(query.name)) }
     default: {
       const { outcome, ede } = world.resolver?.(query, nth) ?? unexpected(query)
       const server = 'servers' in query ? query.servers[0]! : RESOLVERS[0]!
@@ -112,6 +126,8 @@ function observe(query: Query, earlier: readonly Query[], world: World) {
     }
   }
 }
+
+const validityOf = (kind: Validity['kind']): Validity => (kind === 'bogus' ? { kind, ede: [] } : { kind })
 
 function unexpected(query: Query): never {
   throw new Error(`No reply is given for ${JSON.stringify(query)}.`)
@@ -205,3 +221,56 @@ test.for(['root_servers_unreachable', 'queries_intercepted'] as const)(
     expect(after(2)).toMatchObject({ outcome: answer('A', '192.0.2.66') })
   },
 )
+
+/** `www.example.test` is a CNAME record to a name of another zone. */
+function aliasTo(target: string, ...values: string[]): Outcome {
+  return { ...answer('A', ...values), chain: [{ name: NAME, target, ttl: 60 }] }
+}
+
+test.for([
+  ['unsigned', undefined],
+  ['secure', undefined],
+  ['unknown', 'failure'],
+  ['indeterminate', 'failure'],
+  ['bogus', 'failure'],
+] as const)(
+  'beside a secure answer, a CNAME into a zone whose answer is %s leaves the resolver that refuses it: %s',
+  ([kind, refused]) => {
+    const records = aliasTo('cdn.example.net', '192.0.2.1')
+    const world: World = {
+      nameServers: ['ns1.example.test', 'ns2.example.test'],
+      resolver: ({ purpose }) =>
+        purpose === 'checking_disabled' ? { outcome: records } : { outcome: SERVFAIL, ede: [{ code: 9, text: '' }] },
+      nameServer: () => ({ outcome: records }),
+      validity: (server) => (server === 0 ? 'bogus' : 'secure'),
+      targetValidity: () => kind,
+    }
+    const { step } = check({ state: 'VALID', fingerprint: fingerprint(records) }, world)
+    expect(step).toMatchObject({ kind: 'verdict', outcome: refused ? { kind: 'failure', bogus: true } : records })
+  },
+)
+
+test('a member that only caches had, while the name servers could not be queried, is none of theirs', () => {
+  const values = ['192.0.2.1', '192.0.2.2']
+  const known = { isRotating: true, values, fingerprint: fingerprint(answer('A', ...values)) }
+  const cached = check(
+    { ...known, rotation: newRotation(AT, values) },
+    { rootProblem: () => 'root_servers_unreachable', resolver: () => ({ outcome: answer('A', '192.0.2.245') }) },
+  ).step
+  expect(cached).toMatchObject({ kind: 'inconclusive', rotation: { members: { '192.0.2.245': { seen: 2 } } } })
+  const { rotation } = cached as Step & { kind: 'inconclusive' }
+  const recorded = {
+    ...known,
+    resolution: 'public' as const,
+    rotation,
+    inconclusiveCount: 8,
+    isExactMatch: true,
+    expectedValues: values,
+  }
+  const { step } = check(recorded, {
+    nameServers: ['ns1.example.test', 'ns2.example.test'],
+    resolver: () => ({ outcome: answer('A', '192.0.2.245') }),
+    nameServer: (nth) => ({ outcome: answer('A', values[nth % 3 ? 0 : 1]!) }),
+  })
+  expect(step).toMatchObject({ kind: 'verdict', outcome: answer('A', ...values) })
+})

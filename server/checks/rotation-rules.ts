@@ -330,15 +330,19 @@ export function mayRotate(recorded: Recorded, outcomes: readonly Outcome[], isBy
 
 /**
  * Cached answers from before a failure do not count after it: too few later answers would correct them. Nor do they count for the zone's own
- * servers, which an old copy in a cache says nothing about.
+ * servers, which an old copy in a cache, or one of another region, says nothing about.
  */
-function usableRotation(
-  { isRotating, inconclusiveCount: count, rotation }: Recorded,
-  isByZone: boolean,
-): Rotation | null {
-  if (isRotating) return rotation
+function usableRotation(recorded: Recorded, isByZone: boolean): Rotation | null {
+  const { isRotating, inconclusiveCount: count, rotation } = recorded
+  if (isRotating) return isByZone && rotation ? withoutMembers(rotation, onlyCopied(recorded, rotation)) : rotation
   if (isByZone) return rotation?.firstCopiesUntil === undefined ? rotation : null
   return count > 0 ? rotation : null
+}
+
+/** Members that only caches returned, while the zone's name servers could not be queried, and that are not recorded. */
+function onlyCopied({ recordType, owner, values }: Recorded, { members }: Rotation): string[] {
+  const known = memberKeysOf(recordType.name, owner, values ?? [])
+  return Object.keys(members).filter((key) => members[key]!.isOnlyCopied && !known.includes(key))
 }
 
 /** The rotation with the answers of this check. `whole`: values that every answer contained before. */

@@ -20,9 +20,10 @@ export type Rotation = {
 
 /**
  * `seen`: how many independent answers contained it. `last`: the number of the last one. `servers`: up to two that returned it.
- * `copiesUntil`: with resolvers, when the latest cached copy that contained it expires, in UTC epoch milliseconds.
+ * `copiesUntil`: with resolvers, when the latest cached copy that contained it expires, in UTC epoch milliseconds. `isOnlyCopied`: no
+ * name server of the zone returned it.
  */
-export type Member = { seen: number; last: number; servers: string[]; copiesUntil?: number }
+export type Member = { seen: number; last: number; servers: string[]; copiesUntil?: number; isOnlyCopied?: true }
 
 /** `expiresAt`: of a cached copy, in UTC epoch milliseconds; undefined from an authoritative server. */
 export type ReceivedAnswer = { answer: Answer; server: string; at: number; expiresAt?: number }
@@ -90,6 +91,8 @@ function countAnswer(
   for (const key of memberKeys(answer)) {
     const member = members.get(key) ?? newMember(rotation, key, expected)
     if (!member) continue
+    if (expiresAt === undefined) delete member.isOnlyCopied
+    else if (member.seen === 0) member.isOnlyCopied = true
     // An answer may contain the same value twice.
     if (isIndependent ? member.last < rotation.total : member.seen === 0) member.seen += 1
     member.last = rotation.total

@@ -132,6 +132,17 @@ export const RULE_MUTANTS: readonly RuleMutant[] = [
     to: "outcome.kind === 'timeout' && outcome.kind === 'answer' && !",
   },
   {
+    ...threshold('checks/validity-rule.ts', 'MAX_TARGETS', '0'),
+    seed: 95_209,
+  },
+  {
+    file: 'checks/rotation-rules.ts',
+    name: 'what only caches had is a member of what the name servers publish',
+    seed: 95_564,
+    from: 'isByZone && rotation ? withoutMembers',
+    to: 'false && rotation ? withoutMembers',
+  },
+  {
     file: 'checks/validity-rule.ts',
     name: 'only resolvers validate',
     from: '!capabilities.hasValidator ||',

@@ -32,6 +32,7 @@ import {
   withQueryBudget,
 } from './monitor-query.ts'
 import { queryEveryServer } from './server-answers.ts'
+import { validateAnyServer } from './target-validity.ts'
 import { evaluate } from './verdict.ts'
 import { warningsOf } from './warnings.ts'
 
@@ -364,6 +365,10 @@ async function send(
     case 'validity': {
       const { view } = observations.find((observation) => 'view' in observation)!
       return { validity: await validator!.validate(questionOf(recorded), view!, query.server, call) }
+    }
+    case 'target_validity': {
+      const question = { ...questionOf(recorded), name: query.name }
+      return { validity: await validateAnyServer(authoritativeClient!, validator!, question, call) }
     }
     case 'zone_ns':
       return { nsReply: await authoritativeClient!.query({ name: query.name, type: 'NS' }, { signal }) }

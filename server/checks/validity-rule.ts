@@ -1,4 +1,5 @@
 import type { Validity } from '../dns/dnssec-validator.ts'
+import { isSubdomain } from '../dns/names.ts'
 import { isUsable, type Outcome } from '../dns/outcome.ts'
 import { delegationKey } from '../dns/resolver/zone-view.ts'
 import { type Check, inconclusive, isMajorityDue, type Query, type Step, sendQueries, verdict } from './check-state.ts'
@@ -42,9 +43,35 @@ export function isDelegationChanging({ zone: { view } }: Check): boolean {
   return new Set(view?.parents.map(({ nameServers }) => delegationKey(nameServers))).size > 1
 }
 
-/** Whether an answer of the zone's name servers passed validation, or needs none. */
-export function isValidated(check: Check): boolean {
-  return [...validities(check).values()].some(({ kind }) => kind === 'secure' || kind === 'unsigned')
+/** The longest CNAME chain whose zones are validated. */
+const MAX_TARGETS = 4
+
+/**
+ * Whether an answer of the zone's name servers passed validation, or needs none, and so did each part of it that belongs to another
+ * zone, after a CNAME record. Otherwise the next queries.
+ */
+export function isValidated(check: Check): Step | boolean {
+  if (![...validities(check).values()].some(isAccepted)) return false
+  const targets = targetsOutside(check)
+  if (targets.length > MAX_TARGETS) return false
+  const known = new Map(
+    check.observations.flatMap((one) =>
+      'validity' in one && one.query.purpose === 'target_validity' ? [[one.query.name, one.validity]] : [],
+    ),
+  )
+  const missing = targets.filter((name) => !known.has(name))
+  if (missing.length > 0) return sendQueries(...missing.map((name): Query => ({ purpose: 'target_validity', name })))
+  return [...known.values()].every(isAccepted)
+}
+
+const isAccepted = ({ kind }: Validity) => kind === 'secure' || kind === 'unsigned'
+
+/** The targets of CNAME records in other zones. The validation of the answer does not include their records. */
+function targetsOutside({ zone: { view, replies } }: Check): string[] {
+  const targets = replies
+    .flatMap(({ outcome }) => ('chain' in outcome ? outcome.chain : []))
+    .map(({ target }) => target)
+  return [...new Set(targets)].filter((target) => view !== undefined && !isSubdomain(target, view.zone))
 }
 
 /** By the number of the server. */
