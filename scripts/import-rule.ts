@@ -18,12 +18,14 @@ const GROUND = [
 
 /**
  * Imports run one way: what each part of the server may import beside itself and the ground. A part is a folder or a file, or a folder
- * in a folder that has a line of its own.
+ * or a file in a folder that has a line of its own.
  */
 const PARTS: Record<string, readonly string[]> = {
   main: ['cli'],
   cli: [
     'app',
+    'incidents',
+    'waits/quick-checks',
     'supervisor',
     'backup',
     'copy',
@@ -58,6 +60,8 @@ const PARTS: Record<string, readonly string[]> = {
   deletion: ['audit-log', 'organization', 'webhooks', 'monitors', 'mail', 'deps', 'http', 'database'],
   app: [
     'deps',
+    'incidents',
+    'waits/pages',
     'zones',
     'deletion',
     'dashboard',
@@ -69,7 +73,6 @@ const PARTS: Record<string, readonly string[]> = {
     'views',
     'webhooks',
     'monitors',
-    'setup-pages',
     'groups',
     'organization',
     'accounts',
@@ -77,10 +80,39 @@ const PARTS: Record<string, readonly string[]> = {
     'http',
     'queue',
   ],
-  secrets: ['accounts', 'alerts', 'http', 'monitors', 'webhooks', 'queue', 'database'],
-  'setup-pages': ['monitors', 'deps', 'http', 'database'],
+  secrets: ['waits', 'accounts', 'alerts', 'http', 'monitors', 'webhooks', 'queue', 'database'],
+  'waits/pages': ['waits', 'monitors', 'deps', 'http', 'database'],
+  'waits/quick-checks': ['checks', 'events', 'monitors', 'waits', 'record-types', 'queue', 'database', 'dns'],
+  waits: ['alerts', 'audit-log', 'queue', 'database'],
+  incidents: [
+    'incidents/memberships',
+    'incidents/timeline',
+    'alerts',
+    'waits',
+    'audit-log',
+    'groups',
+    'mail',
+    'config',
+    'deps',
+    'http',
+    'queue',
+    'database',
+  ],
+  'incidents/memberships': ['database'],
+  'incidents/timeline': ['database'],
   doctor: ['backup', 'config', 'mail', 'safe-http', 'http', 'queue', 'database', 'dns'],
-  dashboard: ['checks', 'events', 'webhooks', 'monitors', 'monitors/import', 'live', 'overview', 'deps', 'http'],
+  dashboard: [
+    'waits',
+    'checks',
+    'events',
+    'webhooks',
+    'monitors',
+    'monitors/import',
+    'live',
+    'overview',
+    'deps',
+    'http',
+  ],
   overview: ['events', 'monitors', 'deps', 'queue', 'database'],
   live: ['http', 'queue', 'database'],
   'monitors/import': ['checks', 'monitors', 'record-types', 'groups', 'organization', 'deps', 'http', 'database'],
@@ -98,6 +130,8 @@ const PARTS: Record<string, readonly string[]> = {
     'database',
   ],
   checks: [
+    'incidents',
+    'waits',
     'audit-log',
     'planned-changes',
     'alerts',
@@ -114,12 +148,13 @@ const PARTS: Record<string, readonly string[]> = {
   'planned-changes': ['audit-log', 'monitors', 'record-types', 'deps', 'http', 'database'],
   events: ['audit-log', 'webhooks', 'monitors', 'groups', 'organization', 'deps', 'http', 'database'],
   webhooks: ['audit-log', 'groups', 'organization', 'mail', 'deps', 'safe-http', 'http', 'queue', 'database', 'dns'],
-  monitors: ['audit-log', 'record-types', 'groups', 'organization', 'deps', 'http', 'database', 'dns'],
+  monitors: ['waits', 'audit-log', 'record-types', 'groups', 'organization', 'deps', 'http', 'database', 'dns'],
   organization: ['audit-log', 'groups', 'mail', 'deps', 'http', 'database'],
   groups: ['audit-log', 'deps', 'http', 'database'],
   alerts: [
+    'incidents/memberships',
+    'incidents/timeline',
     'audit-log',
-    'setup-pages',
     'webhooks',
     'groups',
     'organization',
@@ -242,6 +277,6 @@ const isTest = (path: string) => path.endsWith('.test.ts') || path.startsWith('s
 function partOf(path: string): string {
   if (!path.startsWith('server/')) return topOf(path)
   const [, folder, inner] = path.split('/')
-  const nested = `${folder}/${inner}`
+  const nested = `${folder}/${inner?.replace(/\.ts$/, '')}`
   return nested in PARTS ? nested : folder!.replace(/\.ts$/, '')
 }

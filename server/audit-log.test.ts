@@ -28,7 +28,7 @@ const EXCEPTIONS: Record<string, string> = {
   'POST /alert-rules/preview': 'writes nothing',
   'POST /alert-addresses/confirm/:token': 'is for people who are not members',
   'POST /alert-addresses/unsubscribe/:token': 'is for people who may not be members',
-  'POST /alert-acknowledgements/:token': 'is tested in server/alerts/incidents.test.ts: only a message has the link',
+  'POST /alert-acknowledgements/:token': 'is tested in server/incidents/incidents.test.ts: only a message has the link',
   'POST /dashboard/api/monitors/export': 'only reads',
   'POST /dashboard/api/import': 'writes nothing: POST /monitors/bulk creates the monitors',
   'POST /dashboard/auth/two-factor/enable': 'takes effect with the first code, which is recorded',

@@ -1,9 +1,9 @@
 import { insertAgent } from '#server/accounts/memberships.ts'
 import { ensureUser } from '#server/accounts/users.ts'
 import { newId } from '#server/ids.ts'
-import { startWaits } from '#server/monitors/waits.ts'
 import { insertCanceledJob } from '#server/testing/jobs.ts'
 import type { TestApp } from '#server/testing/test-app.ts'
+import { startWaits } from '#server/waits/waits.ts'
 import type { Operation } from './openapi-document.ts'
 
 /** The id of one object of each kind, by the name of its path parameter. */

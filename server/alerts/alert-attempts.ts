@@ -4,6 +4,7 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import { countWithin } from '../database/hourly-counts.ts'
 import type { AlertsTable } from '../database/schema-alerts.ts'
 import { findTenantRow, organizationName, updateTenantRow } from '../database/tenant-row.ts'
+import { insertEntries } from '../incidents/timeline.ts'
 import { type Claim, complete, reschedule } from '../queue/lease-queue.ts'
 import { MAX_DELAY_MS, nextRetryAt } from '../retry-schedule.ts'
 import { MINUTE_MS } from '../times.ts'
@@ -19,7 +20,6 @@ import {
   MAX_STORED_ATTEMPTS,
 } from './alert-store.ts'
 import type { ChannelRow } from './channel.ts'
-import { insertEntries } from './incident-timeline.ts'
 import { lockDue } from './lock-due.ts'
 import type { AttemptResult } from './send-message.ts'
 import { heldAlerts } from './summary.ts'

@@ -3,15 +3,15 @@ import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
 import type { Keyring } from '../keyring.ts'
 import { addressHash, listOwnerEmails, recipientsOf } from '../mail/addresses.ts'
-import { unsubscribeHeaders, unsubscribeLink, unsubscribeToken } from '../mail/links.ts'
+import { alertToken, unsubscribeHeaders, unsubscribeLink, unsubscribeToken } from '../mail/links.ts'
 import { countMail, OVER_LIMIT } from '../mail/mail-limits.ts'
 import type { SendMail } from '../mail/smtp.ts'
 import { parseRetryAfter } from '../retry-schedule.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import { newRedactor, truncate } from '../text.ts'
-import { acknowledgeLink } from './acknowledge.ts'
 import { mailOf } from './alert-mail.ts'
 import type { AlertMessage } from './alert-message.ts'
+import type { AlertRow } from './alert-store.ts'
 import { type ChannelRow, openedSettings, secretsOf } from './channel.ts'
 import { type HttpChannelType, newResponse } from './channel-types/channel-type.ts'
 import { HTTP_CHANNEL_TYPES } from './channel-types/channel-types.ts'
@@ -216,4 +216,15 @@ async function sendByMail(
   if (freeAt !== undefined) return { ...result('retry', OVER_LIMIT), retryAfterMs: freeAt - clock.now() }
   if (refused !== undefined && !isAnySent) return result('failed', refused)
   return result('sent', null)
+}
+
+/** The page where anyone who received the message acknowledges. `addressId`: the recipient of a mail, to record who acknowledged. */
+export function acknowledgeLink(
+  { keyring, config }: { keyring: Keyring; config: Pick<Config, 'baseUrl'> },
+  { organization_id, id }: Pick<AlertRow, 'organization_id' | 'id'>,
+  addressId?: string,
+): string {
+  const alertAndAddress = addressId === undefined ? id : `${id}~${addressId}`
+  const token = alertToken(keyring, 'acknowledge', organization_id, alertAndAddress)
+  return `${config.baseUrl}/dashboard/alert-acknowledgement/${token}`
 }

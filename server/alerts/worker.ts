@@ -9,12 +9,10 @@ import type { WakeUps } from '../queue/wake-up.ts'
 import { runWorker, type Signals, type WorkerDeps } from '../queue/worker-loop.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import { type Active, type ClaimTraits, type DispatcherLimits, InMemoryQueues } from '../webhooks/in-memory-queues.ts'
-import { acknowledgeLink } from './acknowledge.ts'
 import { beginAttempt, MAX_ATTEMPT_DELAY_MS, recordAttempt } from './alert-attempts.ts'
 import { type AlertClaim, claimAlerts } from './claim-alerts.ts'
 import { type AlertToSend, Destinations } from './destinations.ts'
-import { evaluateDue } from './events-to-incidents.ts'
-import { type AttemptResult, sendMessage } from './send-message.ts'
+import { type AttemptResult, acknowledgeLink, sendMessage } from './send-message.ts'
 import { renewExpansions } from './stored-occurrences.ts'
 
 export type AlertWorkerDeps = WorkerDeps & {
@@ -25,11 +23,6 @@ export type AlertWorkerDeps = WorkerDeps & {
   metrics?: Metrics
 }
 
-/** Organizations that one pass evaluates. */
-const EVALUATION_BATCH_SIZE = 8
-/** The pause between passes collects the events of several check batches, so that checks wait for fewer transactions. */
-const PAUSE_MS = 25
-const PAUSE_BEHIND_MS = 5
 /** `perWebhook`: for each organization and host. One that does not respond has a single slot until it does. */
 const LIMITS: DispatcherLimits = { total: 64, perWebhook: 8 }
 /** Claims of one organization at a time: the others have channels too. */
@@ -48,24 +41,6 @@ const BY_DESTINATION: ClaimTraits<AlertToSend> = {
   hostOf: ({ host }) => host,
   idOf: ({ claim }) => claim.alert_id,
   isManual: () => false,
-}
-
-/** Turns events into incidents and alerts until `stop`. */
-export async function runEvaluation(deps: AlertWorkerDeps, { stop }: Signals): Promise<void> {
-  const { db, clock, process, wakeUps } = deps
-  await runWorker(deps, stop, {
-    name: 'incidents',
-    table: 'due_evaluations',
-    wakeUp: wakeUps.evaluations,
-    failure: 'Events could not be turned into incidents. Retrying.',
-    repair: (self) => repairAfterClockStep(db, 'due_evaluations', self, { longestMs: sql.raw(String(LEASE_MS)) }),
-    held: () => new Set(), // A pass completes all of its claims.
-    pass: async () => {
-      const { count, isBehind } = await evaluateDue(db, { now: clock.now(), process, limit: EVALUATION_BATCH_SIZE })
-      if (count > 0) wakeUps.alerts.send()
-      return { restMs: count === 0 ? 0 : isBehind ? PAUSE_BEHIND_MS : PAUSE_MS, isIdle: count === 0 }
-    },
-  })
 }
 
 /** Sends due alerts until `stop`. Attempts that are still running then are abandoned when `abandon` is aborted. */

@@ -19,6 +19,7 @@ import { LEASE_MS, reschedule, setSchedules, type Waits } from '../queue/lease-q
 import type { WakeUps } from '../queue/wake-up.ts'
 import type { WorkerDeps } from '../queue/worker-loop.ts'
 import { WriteBatches } from '../queue/write-batches.ts'
+import { endFoundWaits } from '../waits/end-waits.ts'
 import { observeChecks } from './check-metrics.ts'
 import {
   type CheckWrite,
@@ -27,7 +28,6 @@ import {
   type MonitorRow,
   type PlannedWrite,
 } from './check-write.ts'
-import { endFoundWaits } from './end-waits.ts'
 import { type NewEvent, reportEvents } from './report.ts'
 import type { CheckClaim } from './run-check.ts'
 

@@ -1,8 +1,8 @@
 import type { MonitorState, Notify } from '#contract/monitors.ts'
-import { evaluateSoon } from '../alerts/events-to-incidents.ts'
 import type { Database } from '../database/database.ts'
 import type { NewEventRow } from '../events/new-event.ts'
 import { type EventRow, insertEvents, isNotified, newEventIds, toEvent } from '../events/store.ts'
+import { evaluateSoon } from '../incidents/events-to-incidents.ts'
 import { describeMonitors } from '../monitors/store.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
 
@@ -11,7 +11,7 @@ export type NewEvent = { event: NewEventRow; notify: Notify }
 
 /**
  * Writes events and their webhook requests. Runs in the transaction that changes the monitors, after it locked their rows. The ids
- * ascend in the order of the events. `webhooks/dispatcher.ts` sends the requests, `alerts/events-to-incidents.ts` evaluates the events.
+ * ascend in the order of the events. `webhooks/dispatcher.ts` sends the requests, `incidents/events-to-incidents.ts` evaluates the events.
  */
 export async function reportEvents(db: Database, newEvents: readonly NewEvent[], now: number): Promise<void> {
   const ids = await newEventIds(

@@ -33,9 +33,9 @@ import { updateExpectations } from '../monitors/import/updates.ts'
 import { knownLabels } from '../monitors/known-labels.ts'
 import { parseInclude, toMonitor } from '../monitors/monitor.ts'
 import { getMonitor } from '../monitors/store.ts'
-import { withWaits } from '../monitors/waits.ts'
 import { readOverview, shareRuns } from '../overview/overview.ts'
 import { Problem } from '../problem.ts'
+import { withWaits } from '../waits/waits.ts'
 import { webhookLogRoutes } from '../webhooks/webhook-log.ts'
 
 /** Enough for 1,048,576 characters, most of them escaped in JSON. */

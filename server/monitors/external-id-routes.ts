@@ -7,9 +7,9 @@ import { Params, plainJsonSerializer, Responses, type Routes, tagRoutes } from '
 import { schemaErrors } from '../http/validation.ts'
 import { prepareMonitor } from './insert.ts'
 import { parseInclude } from './monitor.ts'
+import { monitorResponse } from './monitor-response.ts'
 import { getIdByExternalId, getMonitor } from './store.ts'
 import { upsertMonitor } from './upsert.ts'
-import { monitorResponse } from './waits.ts'
 
 /** Monitors by the ids that API clients gave them. */
 export function externalIdRoutes(deps: Deps): Routes {

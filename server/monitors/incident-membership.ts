@@ -11,7 +11,7 @@ export type FailingCounts = Partial<Record<MonitorState, number>>
 
 /**
  * Marks monitors that no longer fail because they are deleted, disabled or have a new expectation, which causes no event. Call it in
- * the transaction of the change. `alerts/events-to-incidents.ts` then removes them from their incidents.
+ * the transaction of the change. `incidents/events-to-incidents.ts` then removes them from their incidents.
  */
 export async function leaveIncidents(db: Database, organizationId: string, monitorIds: readonly string[], now: number) {
   if (monitorIds.length === 0) return

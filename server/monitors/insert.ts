@@ -18,12 +18,12 @@ import {
 import { newId } from '../ids.ts'
 import { enforceQuota, findQuota, frequencyLimiter, type Quota } from '../organization/quota.ts'
 import { type FieldErrors, invalid } from '../problem.ts'
+import { startWaits, type WaitRequest, type WaitSettings, waitDeadline } from '../waits/waits.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { auditOf, COLUMN_TYPES, type MonitorResponseRow, type MonitorRow, monitorLabel } from './monitor.ts'
 import { type MonitorDraft, type MonitorInput, parseMonitor } from './parse-monitor.ts'
 import { insertDueChecks } from './schedule.ts'
 import { slotOf } from './slots.ts'
-import { startWaits, type WaitRequest, type WaitSettings, waitDeadline } from './waits.ts'
 
 export type CreatedMonitor = MonitorRow & MonitorResponseRow & Pick<MonitorDraft, 'waiting'>
 export type InsertOptions = {

@@ -25,17 +25,18 @@ import {
 import { schemaErrors } from '../http/validation.ts'
 import { findQuota, frequencyLimiter } from '../organization/quota.ts'
 import { invalid } from '../problem.ts'
+import { withWaits } from '../waits/waits.ts'
 import { deleteMonitor } from './delete.ts'
 import { insertMissingMonitors, insertMonitors, prepareMonitor } from './insert.ts'
 import { countMonitors } from './list/counts.ts'
 import { checkIncident, listMonitorsAsJson } from './list/list.ts'
 import { type MonitorResponseRow, parseInclude, toMonitor } from './monitor.ts'
+import { monitorResponse } from './monitor-response.ts'
 import { bulkField, bulkGroups, bulkItem, parseMonitors } from './parse-monitor.ts'
 import { checkNow, getMonitor, getMonitors } from './store.ts'
 import { updateMonitor } from './update.ts'
 import { updateGroupMonitors } from './update-group-monitors.ts'
 import { upsertMonitors } from './upsert.ts'
-import { monitorResponse, withWaits } from './waits.ts'
 
 const MonitorPage = PageOf(MonitorResponse)
 const MonitorList = Type.Array(MonitorResponse, { title: 'MonitorList', examples: [[firstExample(MonitorResponse)]] })

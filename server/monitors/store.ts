@@ -7,6 +7,7 @@ import type { Tables } from '../database/schema.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
 import { findIdsByExternalId } from '../groups/labels.ts'
 import { conflict, notFound } from '../problem.ts'
+import { describePages } from '../waits/setup-pages.ts'
 import { toDifference, toReason } from './diagnosis.ts'
 import { lastCheckedAt } from './last-round.ts'
 import {
@@ -17,7 +18,6 @@ import {
   RESPONSE_COLUMNS,
 } from './monitor.ts'
 import { leaveRounds } from './rounds.ts'
-import { describePages } from './setup-pages.ts'
 
 /** The columns of `monitors` that a response needs. `diagnosis` is large and read only if the response has it. */
 export function columnsOf(included: Inclusion) {

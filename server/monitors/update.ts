@@ -9,12 +9,12 @@ import { externalIdTaken, findIdsByExternalId, MONITOR_LABELS, replaceLabels } f
 import { adjustMonitorCounts, resolveGroups, UNKNOWN_GROUP, unknownGroupErrors } from '../groups/resolve.ts'
 import { type FieldErrors, invalid } from '../problem.ts'
 import { toIso } from '../times.ts'
+import { findWait, restartWaits, startWaits, stopWait, type WaitSettings, waitDeadline } from '../waits/waits.ts'
 import { leaveIncidents } from './incident-membership.ts'
 import { auditOf, type MonitorRow, monitorLabel } from './monitor.ts'
 import { parseChange } from './parse-monitor.ts'
 import { type MonitorUpdate, rescheduleChecks } from './schedule.ts'
 import { lockMonitor } from './store.ts'
-import { findWait, restartWaits, startWaits, stopWait, type WaitSettings, waitDeadline } from './waits.ts'
 
 /** Throws `not_found`, a 412, and a 400 with the errors of the change and those that the schema found. */
 export async function updateMonitor(

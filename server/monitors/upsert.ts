@@ -8,12 +8,12 @@ import { externalIdTaken, findIdsByExternalId } from '../groups/labels.ts'
 import { findGroups, resolveGroups, UNKNOWN_GROUP } from '../groups/resolve.ts'
 import type { Quota } from '../organization/quota.ts'
 import { type FieldErrors, invalid, Problem } from '../problem.ts'
+import type { WaitSettings } from '../waits/waits.ts'
 import { insertMonitors } from './insert.ts'
 import { auditOf, type MonitorRow, monitorLabel } from './monitor.ts'
 import { type MonitorDraft, parseChange } from './parse-monitor.ts'
 import type { MonitorUpdate } from './schedule.ts'
 import { auditActionOf, lockMonitors, updateMonitor, updateMonitors } from './update.ts'
-import type { WaitSettings } from './waits.ts'
 
 /** `change`: the request, for an existing monitor. `draft`: the same as a new monitor. */
 type UpsertItem = { externalId: string; change: MonitorUpsert; draft: MonitorDraft }

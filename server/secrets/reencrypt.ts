@@ -4,7 +4,7 @@ import { channelContext } from '../alerts/channel.ts'
 import type { Database } from '../database/database.ts'
 import { responseContext, resultContext } from '../http/idempotency-store.ts'
 import type { Keyring } from '../keyring.ts'
-import { pageTokenContext } from '../monitors/setup-pages.ts'
+import { pageTokenContext } from '../waits/setup-pages.ts'
 import { headersContext, secretContext } from '../webhooks/webhook.ts'
 
 const BATCH_SIZE = 200

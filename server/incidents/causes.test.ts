@@ -11,7 +11,7 @@ import { RDATA_FORMATS, recordTypeOf } from '../record-types/record-types.ts'
 import type { DnsServer } from '../testing/dns-server.ts'
 import { startDnsTree } from '../testing/dns-server-tree.ts'
 import { createFastClock } from '../testing/fast-clock.ts'
-import { causesOf } from './incident-cause.ts'
+import { causesOf } from './causes.ts'
 
 const NAME = 'www.example.test'
 const NAME_SERVERS = ['ns1.provider.test', 'ns2.provider.test']

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import { recordName } from '#contract/wording.ts'
+import type { Failure } from '../alerts/rule-matching.ts'
 import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import { fromIndex } from '../database/index-hints.ts'
@@ -7,10 +8,9 @@ import type { IncidentsTable } from '../database/schema-alerts.ts'
 import { updateTenantRow } from '../database/tenant-row.ts'
 import { newId } from '../ids.ts'
 import { MINUTE_MS } from '../times.ts'
-import { type Cause, type CausingEvent, causesOf } from './incident-cause.ts'
-import { insertEntries } from './incident-timeline.ts'
-import type { Failure } from './rule-matching.ts'
+import { type Cause, type CausingEvent, causesOf } from './causes.ts'
 import { CANDIDATE_MS, type Candidate, insertCandidates, loadCandidates, loadSharedCauses } from './shared-causes.ts'
+import { insertEntries } from './timeline.ts'
 
 type IncidentRow = Selectable<IncidentsTable>
 type FailingEvent = CausingEvent & { group_id: string; subdomain: string; occurred_at: number }

@@ -1,27 +1,14 @@
 import type { Acknowledgement } from '#contract/incidents.ts'
 import { recordAudit } from '../audit-log.ts'
-import type { Config } from '../config/config.ts'
 import { systemContext, type Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { findTenantRow, getTenantRow, organizationName, updateTenantRow } from '../database/tenant-row.ts'
 import { nextVersion } from '../database/versions.ts'
 import type { Keyring } from '../keyring.ts'
-import { alertToken, openAlertToken } from '../mail/links.ts'
+import { openAlertToken } from '../mail/links.ts'
 import { notFound } from '../problem.ts'
-import type { AlertRow } from './alert-store.ts'
-import { acknowledgedBy, incidentAudit, toIncident } from './incident-store.ts'
-import { insertEntries } from './incident-timeline.ts'
-
-/** The page where anyone who received the message acknowledges. `addressId`: the recipient of a mail, to record who acknowledged. */
-export function acknowledgeLink(
-  { keyring, config }: { keyring: Keyring; config: Pick<Config, 'baseUrl'> },
-  { organization_id, id }: Pick<AlertRow, 'organization_id' | 'id'>,
-  addressId?: string,
-): string {
-  const alertAndAddress = addressId === undefined ? id : `${id}~${addressId}`
-  const token = alertToken(keyring, 'acknowledge', organization_id, alertAndAddress)
-  return `${config.baseUrl}/dashboard/alert-acknowledgement/${token}`
-}
+import { acknowledgedBy, incidentAudit, toIncident } from './store.ts'
+import { insertEntries } from './timeline.ts'
 
 /** Throws `not_found` for a token that this server did not sign. */
 export async function getAcknowledgement(db: Database, keyring: Keyring, token: string): Promise<Acknowledgement> {

@@ -11,12 +11,12 @@ import {
   IncidentQuery,
   IncidentsAcknowledged,
 } from '#contract/incidents.ts'
+import { getAlert, listAlerts, retryAlert } from '../alerts/alert-store.ts'
 import type { Deps } from '../deps.ts'
 import { runIdempotent } from '../http/idempotency.ts'
 import { Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
-import { getAlert, listAlerts, retryAlert } from './alert-store.ts'
-import { acknowledgeIncidents, getIncident, listIncidents, updateIncident } from './incident-store.ts'
-import { listEntries } from './incident-timeline.ts'
+import { acknowledgeIncidents, getIncident, listIncidents, updateIncident } from './store.ts'
+import { listEntries } from './timeline.ts'
 
 const takesIfMatch = { takesIfMatch: true }
 

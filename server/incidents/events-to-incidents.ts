@@ -1,11 +1,12 @@
 import type { Selectable } from 'kysely'
+import { makeGrownDue } from '../alerts/alert-growth.ts'
+import { insertAlerts, type NewAlert } from '../alerts/alert-store.ts'
+import { failureMatcher, tagsByMonitor } from '../alerts/rule-matching.ts'
 import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { AlertRulesTable } from '../database/schema-alerts.ts'
 import { type Claim, claimDue, reschedule } from '../queue/lease-queue.ts'
-import { makeGrownDue } from './alert-growth.ts'
-import { insertAlerts, type NewAlert } from './alert-store.ts'
-import { failureOf, loadIncidentGrouping } from './incident-grouping.ts'
+import { failureOf, loadIncidentGrouping } from './grouping.ts'
 import {
   type IncidentMembership,
   insertMemberships,
@@ -15,9 +16,8 @@ import {
   type Recovery,
   returnedMonitors,
   updateMemberships,
-} from './incident-monitors.ts'
-import { recordRecoveries } from './resolve-incidents.ts'
-import { failureMatcher, tagsByMonitor } from './rule-matching.ts'
+} from './memberships.ts'
+import { recordRecoveries } from './resolve.ts'
 
 /** Events that one transaction turns into incidents. */
 const BATCH_SIZE = 200

@@ -1,11 +1,11 @@
 import type { Selectable } from 'kysely'
+import { lockDue } from '../alerts/lock-due.ts'
 import { insertEach, isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { IncidentsTable } from '../database/schema-alerts.ts'
 import { MINUTE_MS } from '../times.ts'
-import type { Cause } from './incident-cause.ts'
-import { lockDue } from './lock-due.ts'
-import { mergeIncidents } from './merge-incidents.ts'
+import type { Cause } from './causes.ts'
+import { mergeIncidents } from './merge.ts'
 
 type IncidentRow = Selectable<IncidentsTable>
 /** An open incident whose monitors failed with a circumstantial cause. */

@@ -1,13 +1,13 @@
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import { FIRST_INTERVAL_SECONDS, WAIT_HOURS } from '#contract/setup-pages.ts'
-import type { DnsClient } from '../dns/client.ts'
-import type { AuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
-import { OverloadError } from '../dns/semaphore.ts'
-import { QUERY_SPACING_MS } from '../monitors/waits.ts'
-import { recordTypeOf } from '../record-types/record-types.ts'
-import { truncate } from '../text.ts'
-import { type MonitorQuery, monitorQueryFor, queryNameServer, withQueryBudget } from './monitor-query.ts'
-import { type Expectation, evaluate, type VerdictState } from './verdict.ts'
+import { type MonitorQuery, monitorQueryFor, queryNameServer, withQueryBudget } from '../../checks/monitor-query.ts'
+import { type Expectation, evaluate, type VerdictState } from '../../checks/verdict.ts'
+import type { DnsClient } from '../../dns/client.ts'
+import type { AuthoritativeClient } from '../../dns/resolver/authoritative-client.ts'
+import { OverloadError } from '../../dns/semaphore.ts'
+import { recordTypeOf } from '../../record-types/record-types.ts'
+import { truncate } from '../../text.ts'
+import { QUERY_SPACING_MS } from '../waits.ts'
 
 /** A quick check: between its regular checks, a monitor with `until` queries one of the zone's name servers. */
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import type { PublicPage } from '#contract/setup-pages.ts'
-import { createKeyring } from '../keyring.ts'
-import { claimDue } from '../queue/lease-queue.ts'
-import { reencrypt } from '../secrets/reencrypt.ts'
-import { onBothEngines } from '../testing/database.ts'
-import { givenApp, type TestApp } from '../testing/test-app.ts'
-import { hintsOf, PROVIDERS, providerOf } from './providers.ts'
+import { createKeyring } from '../../keyring.ts'
+import { claimDue } from '../../queue/lease-queue.ts'
+import { reencrypt } from '../../secrets/reencrypt.ts'
+import { onBothEngines } from '../../testing/database.ts'
+import { givenApp, type TestApp } from '../../testing/test-app.ts'
+import { hintsOf, PROVIDERS, providerOf } from '../providers.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 const SHOP = { full_domain: 'shop.example.com', record_type: 'CNAME', expected_value: 'stores.pages.example' }

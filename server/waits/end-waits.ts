@@ -2,8 +2,8 @@ import { insertInformationAlerts } from '../alerts/information-alerts.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import { findTenantRow } from '../database/tenant-row.ts'
-import { pageIdsOf } from '../monitors/setup-pages.ts'
 import type { Claim } from '../queue/lease-queue.ts'
+import { pageIdsOf } from './setup-pages.ts'
 
 type WaitKey = Pick<Claim<'due_waits'>, 'organization_id' | 'monitor_id'>
 

@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
-import type { AuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
-import { claimDue, LEASE_MS, repairAfterClockStep } from '../queue/lease-queue.ts'
-import { claimable, organizationsWithShare } from '../queue/organization-share.ts'
-import { runWorker, type Signals } from '../queue/worker-loop.ts'
-import { forOrganization } from './monitor-query.ts'
+import { forOrganization } from '../../checks/monitor-query.ts'
+import type { CheckWorkerDeps } from '../../checks/record-checks.ts'
+import type { AuthoritativeClient } from '../../dns/resolver/authoritative-client.ts'
+import { claimDue, LEASE_MS, repairAfterClockStep } from '../../queue/lease-queue.ts'
+import { claimable, organizationsWithShare } from '../../queue/organization-share.ts'
+import { runWorker, type Signals } from '../../queue/worker-loop.ts'
 import { expectationOf, quickCheck } from './quick-check.ts'
-import type { CheckWorkerDeps } from './record-checks.ts'
-import { endWait, findClaimedWait, recordQuickCheck, timeOutWait, type WaitClaim } from './wait-store.ts'
+import { endWait, findClaimedWait, recordQuickCheck, timeOutWait, type WaitClaim } from './store.ts'
 
 export type WaitWorkerDeps = CheckWorkerDeps & { authoritativeClient?: AuthoritativeClient | undefined }
 

@@ -1,11 +1,12 @@
 import { adviceFor, customerStepsOf } from '#contract/advice.ts'
 import type { PublicPage, PublicRecord, RecordState } from '#contract/setup-pages.ts'
-import type { Database } from '../database/database.ts'
-import { readDiagnosis } from '../monitors/diagnosis.ts'
-import { getPageByToken, monitorsOfPage, type PageMonitor } from '../monitors/setup-pages.ts'
-import { notFound } from '../problem.ts'
-import { toIsoOrNull } from '../times.ts'
-import { hintsOf, providerOf, stepsOf } from './providers.ts'
+import type { Database } from '../../database/database.ts'
+import { readDiagnosis } from '../../monitors/diagnosis.ts'
+import { lastCheckedAt } from '../../monitors/last-round.ts'
+import { notFound } from '../../problem.ts'
+import { toIsoOrNull } from '../../times.ts'
+import { hintsOf, providerOf, stepsOf } from '../providers.ts'
+import { getPageByToken } from '../setup-pages.ts'
 
 /** Seconds. Short, so that a mistake can be corrected soon. */
 const TTL = 3_600
@@ -104,4 +105,24 @@ function recordState(monitor: PageMonitor, result: Result | null): RecordState {
 function splitPriority(type: string, value: string) {
   const [, priority, host] = (type === 'MX' && /^(\d+) (\S+)$/.exec(value)) || []
   return host === undefined ? { value, priority: null } : { value: host, priority: priority! }
+}
+
+type PageMonitor = Awaited<ReturnType<typeof monitorsOfPage>>[number]
+
+/** In the order of creation. */
+function monitorsOfPage(db: Database, organizationId: string, pageId: string) {
+  return db
+    .selectFrom('waits')
+    .innerJoin('monitors', 'monitors.id', 'waits.monitor_id')
+    .innerJoin('due_checks', 'due_checks.slot', 'monitors.slot')
+    .select(['monitors.domain', 'monitors.subdomain', 'monitors.owner', 'monitors.record_type', 'monitors.state'])
+    .select(['monitors.expected_values', 'monitors.is_exact_match', 'monitors.current_values'])
+    .select('monitors.diagnosis')
+    .select(['waits.result', 'waits.ended_at', 'waits.seen', 'waits.seen_at'])
+    .select(lastCheckedAt.as('last_checked_at'))
+    .where('waits.organization_id', '=', organizationId)
+    .where('monitors.organization_id', '=', organizationId)
+    .where('waits.page_id', '=', pageId)
+    .orderBy('waits.monitor_id')
+    .execute()
 }

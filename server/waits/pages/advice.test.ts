@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { MonitorState } from '#contract/monitors.ts'
 import type { VerdictReason } from '#contract/reasons.ts'
-import { onBothEngines } from '../testing/database.ts'
-import { givenApp } from '../testing/test-app.ts'
+import { onBothEngines } from '../../testing/database.ts'
+import { givenApp } from '../../testing/test-app.ts'
 
 onBothEngines('setup pages', (_fresh, engine) => {
   test('a page gives the advice of the last check, without what only the organization can do', async () => {

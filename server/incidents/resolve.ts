@@ -1,10 +1,10 @@
+import { insertRecoveries } from '../alerts/alert-store.ts'
 import { isOneOf, updateEach } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import { fromIndex } from '../database/index-hints.ts'
 import { updateTenantRow } from '../database/tenant-row.ts'
-import { insertRecoveries } from './alert-store.ts'
-import { addToCounts, type IncidentMembership, MEMBERSHIP_KEY, type Recovery } from './incident-monitors.ts'
-import { insertEntries } from './incident-timeline.ts'
+import { addToCounts, countWithdrawn, type IncidentMembership, MEMBERSHIP_KEY, type Recovery } from './memberships.ts'
+import { insertEntries } from './timeline.ts'
 
 /** Records recoveries, resolves incidents without a failing monitor, and inserts their recovery alerts. */
 export async function recordRecoveries(
@@ -49,18 +49,6 @@ export async function recordRecoveries(
     await insertEntries(db, organizationId, [{ incidentId: id, kind: 'resolved', at, detail }], now)
     await insertRecoveries(db, organizationId, id, now)
   }
-}
-
-/** How many monitors of an incident did not recover, but were disabled, deleted or changed. */
-export async function countWithdrawn(db: Database, organizationId: string, incidentId: string): Promise<number> {
-  const { count } = await db
-    .selectFrom(fromIndex(db, 'incident_monitors', 'left_monitors_of_incident'))
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('organization_id', '=', organizationId)
-    .where('incident_id', '=', incidentId)
-    .where('left_at', 'is not', null)
-    .executeTakeFirstOrThrow()
-  return Number(count)
 }
 
 async function lockFailing(

@@ -2,6 +2,7 @@ import type { Selectable, Updateable } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
 import type { Incident, IncidentAcknowledgements, IncidentChange, IncidentQuery } from '#contract/incidents.ts'
 import type { MonitorState } from '#contract/monitors.ts'
+import { makeAlertsDue } from '../alerts/alert-store.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
@@ -14,8 +15,7 @@ import { groupIdOf } from '../groups/resolve.ts'
 import type { Keyring } from '../keyring.ts'
 import { invalid } from '../problem.ts'
 import { DAY_MS, parseTime, parseTimes, toIso, toIsoOrNull } from '../times.ts'
-import { makeAlertsDue } from './alert-store.ts'
-import { insertEntries, type NewEntry } from './incident-timeline.ts'
+import { insertEntries, type NewEntry } from './timeline.ts'
 
 type IncidentRow = Selectable<IncidentsTable>
 

@@ -1,5 +1,4 @@
 import { fieldError } from '#contract/field-errors.ts'
-import type { MonitorResponse } from '#contract/monitors.ts'
 import { MAX_MONITORS_PER_PAGE, WAIT_HOURS, type Wait } from '#contract/setup-pages.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
@@ -7,7 +6,6 @@ import type { Database } from '../database/database.ts'
 import type { Keyring } from '../keyring.ts'
 import { type FieldErrors, Problem } from '../problem.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
-import { type Inclusion, type MonitorResponseRow, toMonitor } from './monitor.ts'
 import { ensurePages, extendPages, type Links, pageUrl } from './setup-pages.ts'
 
 /**
@@ -226,18 +224,4 @@ export async function withWaits<T extends { id: string; state: string }>(
       },
     }
   })
-}
-
-/** `hasWait`: the request has `until`, so the response has the wait. */
-export async function monitorResponse(
-  db: Database,
-  links: Links,
-  tenant: Tenant,
-  row: MonitorResponseRow,
-  included: Inclusion,
-  hasWait = false,
-): Promise<MonitorResponse> {
-  if (!included.wait && !hasWait) return toMonitor(row, included)
-  const [rowWithWait] = await withWaits(db, links, tenant, [row])
-  return toMonitor(rowWithWait!, included)
 }

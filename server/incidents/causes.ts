@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { getDomain } from 'tldts'
 import type { CauseKind } from '../database/schema-alerts.ts'
-import { providerOf } from '../setup-pages/providers.ts'
 import { oneLine, truncate } from '../text.ts'
+import { providerOf } from '../waits/providers.ts'
 
 /**
  * What monitors that fail together share. `key`: unique among open incidents. `value`: for people. `isCircumstantial`: monitors of

@@ -4,10 +4,10 @@ import { insertOrganization } from '../accounts/organizations.ts'
 import { createKeyring } from '../keyring.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
-import { loadIncidentGrouping } from './incident-grouping.ts'
-import { openMemberships } from './incident-monitors.ts'
-import { listIncidents } from './incident-store.ts'
-import { countWithdrawn, recordRecoveries } from './resolve-incidents.ts'
+import { loadIncidentGrouping } from './grouping.ts'
+import { countWithdrawn, openMemberships } from './memberships.ts'
+import { recordRecoveries } from './resolve.ts'
+import { listIncidents } from './store.ts'
 
 const event = {
   ...{

@@ -13,7 +13,6 @@ import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
 import { notFound } from '../problem.ts'
 import { toIso } from '../times.ts'
-import { lastCheckedAt } from './last-round.ts'
 
 /**
  * Public pages that show a customer which records to create. Anyone with the link sees the page. The token in it has 256 random bits.
@@ -269,24 +268,4 @@ export async function getPageByToken(db: Database, token: string, now: number) {
     .executeTakeFirst()
   if (!page) throw notFound()
   return page
-}
-
-export type PageMonitor = Awaited<ReturnType<typeof monitorsOfPage>>[number]
-
-/** In the order of creation. */
-export function monitorsOfPage(db: Database, organizationId: string, pageId: string) {
-  return db
-    .selectFrom('waits')
-    .innerJoin('monitors', 'monitors.id', 'waits.monitor_id')
-    .innerJoin('due_checks', 'due_checks.slot', 'monitors.slot')
-    .select(['monitors.domain', 'monitors.subdomain', 'monitors.owner', 'monitors.record_type', 'monitors.state'])
-    .select(['monitors.expected_values', 'monitors.is_exact_match', 'monitors.current_values'])
-    .select('monitors.diagnosis')
-    .select(['waits.result', 'waits.ended_at', 'waits.seen', 'waits.seen_at'])
-    .select(lastCheckedAt.as('last_checked_at'))
-    .where('waits.organization_id', '=', organizationId)
-    .where('monitors.organization_id', '=', organizationId)
-    .where('waits.page_id', '=', pageId)
-    .orderBy('waits.monitor_id')
-    .execute()
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import type { DnsClient } from '../dns/client.ts'
-import { LoopHealth } from '../loop-health.ts'
-import { createWakeUps } from '../queue/wake-up.ts'
-import { onBothEngines } from '../testing/database.ts'
-import { givenApp } from '../testing/test-app.ts'
-import { runWaitWorker } from './wait-worker.ts'
+import type { DnsClient } from '../../dns/client.ts'
+import { LoopHealth } from '../../loop-health.ts'
+import { createWakeUps } from '../../queue/wake-up.ts'
+import { onBothEngines } from '../../testing/database.ts'
+import { givenApp } from '../../testing/test-app.ts'
+import { runWaitWorker } from './worker.ts'
 
 onBothEngines('fair quick checks', (_fresh, engine) => {
   test('200 quick checks at silent name servers, of each of two organizations, leave slots to another one', async () => {

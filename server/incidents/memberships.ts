@@ -135,3 +135,15 @@ export async function addToCounts(
   }
   await updateEach(db, update as never, rows)
 }
+
+/** How many monitors of an incident did not recover, but were disabled, deleted or changed. */
+export async function countWithdrawn(db: Database, organizationId: string, incidentId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom(fromIndex(db, 'incident_monitors', 'left_monitors_of_incident'))
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('organization_id', '=', organizationId)
+    .where('incident_id', '=', incidentId)
+    .where('left_at', 'is not', null)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
