@@ -9,9 +9,9 @@ import { pruneAccess } from './accounts/prune.ts'
 import { channelRoutes } from './alerts/channel-routes.ts'
 import { maintenanceRoutes } from './alerts/maintenance-routes.ts'
 import { ruleRoutes } from './alerts/rule-routes.ts'
-import { dashboardRoutes } from './dashboard/routes.ts'
 import { deletionRoutes } from './deletion/routes.ts'
 import type { Deps } from './deps.ts'
+import { eventDashboardRoutes } from './events/dashboard-routes.ts'
 import { eventRoutes } from './events/routes.ts'
 import { groupRoutes } from './groups/routes.ts'
 import { requireAuthentication } from './http/auth-and-rate-limit.ts'
@@ -21,25 +21,31 @@ import { documentation } from './http/docs.ts'
 import { healthRoutes } from './http/health.ts'
 import { describeApi } from './http/openapi/plugin.ts'
 import { runPeriodicCleanup } from './http/periodic-cleanup.ts'
+import { hideRoutes } from './http/routes.ts'
 import { createHttpServer } from './http/server.ts'
 import { messageLinkRoutes } from './incidents/message-link-routes.ts'
 import { incidentRoutes } from './incidents/routes.ts'
 import { jobRoutes } from './jobs/routes.ts'
 import { publishInvalidations } from './live/invalidation.ts'
+import { liveRoutes } from './live/routes.ts'
 import { LiveStreams } from './live/streams.ts'
 import { checkHistoryRoutes } from './monitors/check-history-routes.ts'
+import { monitorDashboardRoutes } from './monitors/dashboard-routes.ts'
 import { externalIdRoutes } from './monitors/external-id-routes.ts'
 import { groupDeletionRoute } from './monitors/group-deletion.ts'
+import { importRoutes } from './monitors/import/routes.ts'
 import { exportRoutes } from './monitors/list/export-routes.ts'
 import { monitorRoutes } from './monitors/routes.ts'
 import { metricsRoutes } from './operations/metrics-routes.ts'
 import { serverStatusRoutes } from './operations/server-status-routes.ts'
 import { organizationRoutes } from './organization/routes.ts'
 import { stripeRoutes, subscriptionRoutes } from './organization/subscription-routes.ts'
+import { overviewRoutes } from './overview/routes.ts'
 import { plannedChangeRoutes } from './planned-changes/routes.ts'
 import type { WakeUps } from './queue/wake-up.ts'
 import { viewRoutes } from './views/routes.ts'
 import { publicPageRoutes, setupPageRoutes } from './waits/pages/routes.ts'
+import { webhookLogRoutes } from './webhooks/log-routes.ts'
 import { webhookRequestRoutes } from './webhooks/request-routes.ts'
 import { webhookRoutes } from './webhooks/webhook-routes.ts'
 import { zoneRoutes } from './zones/routes.ts'
@@ -94,7 +100,15 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
     await api.register(deletionRoutes(deps))
     await api.register(subscriptionRoutes(deps, payments))
     await api.register(serverStatusRoutes(deps))
-    await api.register(dashboardRoutes(deps, live, identify))
+    await api.register(async (dashboard) => {
+      hideRoutes(dashboard)
+      await dashboard.register(overviewRoutes(deps))
+      await dashboard.register(liveRoutes(live, identify))
+      await dashboard.register(importRoutes(deps))
+      await dashboard.register(monitorDashboardRoutes(deps))
+      await dashboard.register(eventDashboardRoutes(deps))
+      await dashboard.register(webhookLogRoutes(deps))
+    })
   })
   return app
 }

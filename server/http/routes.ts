@@ -12,6 +12,16 @@ export function tagRoutes(scope: Pick<FastifyInstance, 'addHook'>, tag: string):
   })
 }
 
+/** The routes of the scope are not in the OpenAPI document. Call it before them. */
+export function hideRoutes(scope: Pick<FastifyInstance, 'addHook'>): void {
+  scope.addHook('onRoute', (route) => {
+    route.schema = { ...route.schema, hide: true }
+  })
+}
+
+/** A HEAD request would compute the whole response, or open a stream that is never closed. */
+export const withoutHead = { exposeHeadRoute: false }
+
 const PARAMETERS: Record<string, string> = {
   monitor: "The monitor's id (`mon_…`).",
   event: "The event's id (`evt_…`).",

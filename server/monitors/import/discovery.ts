@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { LookupResult } from '#contract/dashboard.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
-import { type LookupDeps, queryTypes, typesLikelyAt } from '../../checks/lookup.ts'
 import { invalid } from '../../problem.ts'
 import { expectationOf } from '../../record-types/record-types.ts'
 import { parseMonitorName, pastedName } from '../names.ts'
+import { type LookupDeps, queryTypes, typesLikelyAt } from './lookup.ts'
 import type { InputRow } from './rows.ts'
 
 const HOST_NAMES = ['www', 'mail', 'autodiscover']

@@ -1,6 +1,6 @@
 import type { MonitorRecordType } from '#contract/record-types.ts'
-import { type LookupDeps, queryTypes } from '../../checks/lookup.ts'
 import { expectationOf } from '../../record-types/record-types.ts'
+import { type LookupDeps, queryTypes } from './lookup.ts'
 import type { InputRow } from './rows.ts'
 
 /** Of one import. A lookup takes at most 5 s. */

@@ -2,14 +2,14 @@ import type { Lookup, LookupRequest, LookupResult } from '#contract/dashboard.ts
 import { fieldError } from '#contract/field-errors.ts'
 import { textOf } from '#contract/reasons.ts'
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
-import type { Clock } from '../clock.ts'
-import type { DnsClient, QueryOptions } from '../dns/client.ts'
-import type { Reply } from '../dns/outcome.ts'
-import { parseMonitorName, pastedName } from '../monitors/names.ts'
-import { invalid } from '../problem.ts'
-import type { NameKind } from '../record-types/record-type.ts'
-import { expectationOf, recordTypeOf } from '../record-types/record-types.ts'
-import { evaluate } from './verdict.ts'
+import { evaluate } from '../../checks/verdict.ts'
+import type { Clock } from '../../clock.ts'
+import type { DnsClient, QueryOptions } from '../../dns/client.ts'
+import type { Reply } from '../../dns/outcome.ts'
+import { invalid } from '../../problem.ts'
+import type { NameKind } from '../../record-types/record-type.ts'
+import { expectationOf, recordTypeOf } from '../../record-types/record-types.ts'
+import { parseMonitorName, pastedName } from '../names.ts'
 
 export type LookupDeps = { dns: DnsClient; clock: Clock }
 

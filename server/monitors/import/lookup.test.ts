@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { LookupResult } from '#contract/dashboard.ts'
-import { formatServer } from '../dns/server-address.ts'
-import { givenDnsServer } from '../testing/dns.ts'
-import { givenApp } from '../testing/test-app.ts'
+import { formatServer } from '../../dns/server-address.ts'
+import { givenDnsServer } from '../../testing/dns.ts'
+import { givenApp } from '../../testing/test-app.ts'
 
 const PATH = '/dashboard/api/lookup'
 
