@@ -88,27 +88,12 @@ async function sendOnce<T>(method: string, path: string, options: RequestOptions
     recordFailure()
     throw timeout?.aborted ? new ApiProblem(408, { error: TIMED_OUT }) : new ApiProblem(0, {})
   }
-  recordRateLimit(response.headers)
   const isFile = response.ok && response.headers.has('content-disposition')
   const body = isFile ? text : text === '' ? null : parseJson(text)
   recordResponse(response.status, errorBody(body).error)
   if (response.ok) return { value: body as T, etag: response.headers.get('etag') ?? '' }
   const retryAfter = Number(response.headers.get('retry-after'))
   throw new ApiProblem(response.status, errorBody(body), retryAfter > 0 ? retryAfter : undefined)
-}
-
-/** The rate limit of the user as of the last response. At `resetAt` the oldest request leaves the window. */
-export type RateLimit = { limit: number; remaining: number; resetAt: number }
-let rateLimit: RateLimit | undefined
-export const getRateLimit = (): RateLimit | undefined => rateLimit
-
-function recordRateLimit(headers: Headers): void {
-  const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) =>
-    Number(headers.get(`x-ratelimit-${name}`) ?? Number.NaN),
-  )
-  if (Number.isNaN(limit! + remaining! + reset!)) return
-  // The header is rounded down to the second.
-  rateLimit = { limit: limit!, remaining: remaining!, resetAt: (reset! + 1) * 1_000 }
 }
 
 function parseJson(text: string): unknown {

@@ -116,6 +116,7 @@ const PARTS: Record<string, readonly string[]> = {
     'database',
   ],
   jobs: [
+    'live',
     'audit-log',
     'webhooks',
     'monitors',

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
-import type { Job, NewJob } from '#contract/jobs.ts'
+import type { Job } from '#contract/jobs.ts'
 import { ApiProblem } from '../api.ts'
 import { tagsOf } from '../labels/labels-draft.ts'
 import { useGroups, useShortestFrequency } from '../monitors/new-settings.ts'
@@ -12,63 +12,50 @@ import { Skeleton } from '../ui/page.tsx'
 import { fromLocalInput, localTimeZone, nextHours } from '../ui/period.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
+import { BULK_ACTIONS, type BulkAction, type JobParameters, type JobTarget } from './bulk-actions.ts'
 import { findingText, objectsText, progressText } from './job-text.ts'
 import { JobProgress, JobResults } from './job-view.tsx'
 import { cancelJob, createJob, isRunning, jobQuery, useRefreshAfterJob } from './queries.ts'
 
-const TITLES = {
-  check: 'Check now',
-  enable: 'Enable',
-  disable: 'Disable',
-  move: 'Move to group',
-  frequency: 'Set check interval',
-  expect: 'Set expected values',
-  replace: 'Replace an expected value',
-  accept: 'Accept current values',
-  plan: 'Plan a change',
-  tag: 'Add tags',
-  untag: 'Remove tags',
-  delete: 'Delete',
-  retry: 'Send requests again',
-}
-export type BulkAction = keyof typeof TITLES
-export type JobTarget = Pick<NewJob, 'monitors' | 'filter' | 'all' | 'requests'>
-
-type JobParameters = Omit<NewJob, keyof JobTarget>
-
 /** Importing the constant of contract/ would load its schemas too. */
 const MAX_PLAN_DAYS = 90
 
-/** Actions without parameters. */
-const WITHOUT_PARAMETERS: Partial<Record<BulkAction, JobParameters>> = {
-  check: { action: 'check' },
-  enable: { action: 'update', change: { is_active: true } },
-  disable: { action: 'update', change: { is_active: false } },
-  accept: { action: 'accept' },
-  delete: { action: 'delete' },
-  retry: { action: 'retry_requests' },
+type BulkActionProps = { act: BulkAction; target: JobTarget; onClose: (isStarted: boolean) => void }
+
+/** Asks for the parameters of an action before its job. */
+export function BulkActionDialog({ act, target, onClose }: BulkActionProps) {
+  const { label, ...action }: { label: string; parameters?: JobParameters } = BULK_ACTIONS[act]
+  const [parameters, setParameters] = useState(action.parameters)
+  const close = () => onClose(false)
+  if (!parameters)
+    return (
+      <Dialog isOpen isWide isPersistent onClose={close} title={label}>
+        <ParametersForm act={act} onSubmit={setParameters} onClose={close} />
+      </Dialog>
+    )
+  const back = action.parameters ? undefined : () => setParameters(undefined)
+  return <JobDialog title={label} parameters={parameters} target={target} onBack={back} onClose={onClose} />
 }
 
-type Props = { act: BulkAction; target: JobTarget; onClose: () => void }
+type JobProps = {
+  title: string
+  parameters: JobParameters
+  target: JobTarget
+  /** To the form of the parameters. */
+  onBack?: (() => void) | undefined
+  onClose: (isStarted: boolean) => void
+}
 
-/** Asks for the parameters, previews the changes by a dry run, and starts the job. Closing the dialog does not stop the job. */
-export function BulkActionDialog({ act, target, onClose }: Props) {
-  const [parameters, setParameters] = useState<JobParameters | undefined>(WITHOUT_PARAMETERS[act])
+/** Previews the changes of a job by a dry run, and starts it. Closing the dialog does not stop the job. */
+export function JobDialog({ title, onClose, ...preview }: JobProps) {
   const [started, setStarted] = useState<Job>()
+  const close = () => onClose(started !== undefined)
   return (
-    <Dialog isOpen isWide isPersistent onClose={onClose} title={started?.action === 'undo' ? 'Undo' : TITLES[act]}>
+    <Dialog isOpen isWide isPersistent onClose={close} title={started?.action === 'undo' ? 'Undo' : title}>
       {started ? (
-        <StartedJob key={started.id} started={started} onUndo={setStarted} onClose={onClose} />
-      ) : parameters ? (
-        <Preview
-          parameters={parameters}
-          target={target}
-          hasForm={WITHOUT_PARAMETERS[act] === undefined}
-          onBack={WITHOUT_PARAMETERS[act] ? onClose : () => setParameters(undefined)}
-          onStart={setStarted}
-        />
+        <StartedJob key={started.id} started={started} onUndo={setStarted} onClose={close} />
       ) : (
-        <ParametersForm act={act} onSubmit={setParameters} onClose={onClose} />
+        <Preview {...preview} onCancel={close} onStart={setStarted} />
       )}
     </Dialog>
   )
@@ -213,15 +200,12 @@ function ParametersForm({
   )
 }
 
-type PreviewProps = {
-  parameters: JobParameters
-  hasForm: boolean
-  target: JobTarget
-  onBack: () => void
+type PreviewProps = Pick<JobProps, 'parameters' | 'target' | 'onBack'> & {
+  onCancel: () => void
   onStart: (job: Job) => void
 }
 
-function Preview({ parameters, hasForm, target, onBack, onStart }: PreviewProps) {
+function Preview({ parameters, target, onBack, onCancel, onStart }: PreviewProps) {
   const dryRun = useMutation({ mutationFn: () => createJob({ ...parameters, ...target, dry_run: true }) })
   const start = useMutation({ mutationFn: () => createJob({ ...parameters, ...target }), onSuccess: onStart })
   const { mutate } = dryRun
@@ -263,7 +247,7 @@ function Preview({ parameters, hasForm, target, onBack, onStart }: PreviewProps)
         </div>
       )}
       <Buttons>
-        <Button onClick={onBack}>{hasForm ? 'Back' : 'Cancel'}</Button>
+        {onBack ? <Button onClick={onBack}>Back</Button> : <Button onClick={onCancel}>Cancel</Button>}
         <Button
           variant={isDangerous ? 'danger' : 'primary'}
           disabled={!isReady || job.changed === 0}
@@ -283,7 +267,7 @@ function Preview({ parameters, hasForm, target, onBack, onStart }: PreviewProps)
 const isTemporary = (error: unknown): boolean =>
   !(error instanceof ApiProblem && error.status >= 400 && error.status < 500 && error.status !== 429)
 
-const VERBS: Record<NewJob['action'], string> = {
+const VERBS: Record<JobParameters['action'], string> = {
   update: 'Change',
   move: 'Move',
   replace: 'Change',

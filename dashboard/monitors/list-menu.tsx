@@ -3,8 +3,11 @@ import { Link } from '@tanstack/react-router'
 import { CirclePause, CirclePlay, ExternalLink, RotateCw, Trash2 } from 'lucide-react'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { recordName } from '#contract/wording.ts'
+import { api } from '../api.ts'
 import { MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx'
-import { ACTIONS, type Action } from './list-actions.ts'
+import { useToast } from '../ui/toast.tsx'
+import { monitorPath } from './monitor-queries.ts'
+import { useToggleActive } from './toggle-active.ts'
 
 export type RowMenu = { monitor: MonitorResponse; anchor: HTMLElement }
 
@@ -12,13 +15,16 @@ type RowMenuProps = {
   menu: RowMenu | undefined
   canChange: boolean
   onClose: () => void
-  onAction: (act: Action, monitor: MonitorResponse) => void
   onDelete: (monitor: MonitorResponse) => void
 }
 
 /** The menu of the row that opened it. */
-export function ListMenu({ menu, canChange, onClose, onAction, onDelete }: RowMenuProps) {
+export function ListMenu({ menu, canChange, onClose, onDelete }: RowMenuProps) {
   const monitor = menu?.monitor
+  const toast = useToast()
+  const toggle = useToggleActive()
+  const check = ({ id }: MonitorResponse) =>
+    api.post(`${monitorPath(id)}/check`).then(() => toast.done('Queued for a check.'), toast.failed)
   return (
     <Base.Root open={menu !== undefined} onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Base.Portal>
@@ -40,22 +46,12 @@ export function ListMenu({ menu, canChange, onClose, onAction, onDelete }: RowMe
                 </MenuItem>
                 {canChange && (
                   <>
-                    <MenuItem
-                      icon={RotateCw}
-                      isDisabled={!monitor.is_active}
-                      onSelect={() => onAction(ACTIONS.check, monitor)}
-                    >
+                    <MenuItem icon={RotateCw} isDisabled={!monitor.is_active} onSelect={() => void check(monitor)}>
                       Check now
                     </MenuItem>
-                    {monitor.is_active ? (
-                      <MenuItem icon={CirclePause} onSelect={() => onAction(ACTIONS.disable, monitor)}>
-                        Disable
-                      </MenuItem>
-                    ) : (
-                      <MenuItem icon={CirclePlay} onSelect={() => onAction(ACTIONS.enable, monitor)}>
-                        Enable
-                      </MenuItem>
-                    )}
+                    <MenuItem icon={monitor.is_active ? CirclePause : CirclePlay} onSelect={() => void toggle(monitor)}>
+                      {monitor.is_active ? 'Disable' : 'Enable'}
+                    </MenuItem>
                     <MenuSeparator />
                     <MenuItem icon={Trash2} isDangerous onSelect={() => onDelete(monitor)}>
                       Delete…

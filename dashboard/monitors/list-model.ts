@@ -1,5 +1,9 @@
 import { useRouter } from '@tanstack/react-router'
-import { functionalUpdate, type ColumnVisibilityState as VisibilityState } from '@tanstack/react-table'
+import {
+  functionalUpdate,
+  type RowSelectionState,
+  type ColumnVisibilityState as VisibilityState,
+} from '@tanstack/react-table'
 import { type MouseEvent, useCallback, useEffect, useMemo, useState } from 'react'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { type TableModel, useTableModel } from '../ui/table.tsx'
@@ -7,8 +11,15 @@ import { useMinWidth } from '../ui/use-min-width.ts'
 import { type ColumnId, type ListAppearance, withColumn } from './list-appearance.ts'
 import { type ListContext, listColumns, visibleColumns } from './list-columns.tsx'
 import { type ListSearch, sortingOf, withSorting } from './list-query.ts'
-import type { Selection } from './list-selection.ts'
 import { useGroups } from './new-settings.ts'
+
+/**
+ * The selected rows. `scope` is set after a selection of all rows, until a single row changes: `loaded` for the loaded rows,
+ * `matching` for all matching monitors.
+ */
+export type Selection = { ids: RowSelectionState; scope?: 'loaded' | 'matching' }
+
+export const NO_SELECTION: Selection = { ids: {} }
 
 export type ListModel = {
   table: TableModel<MonitorResponse>

@@ -1,22 +1,18 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { CalendarClock, Ellipsis, Hourglass, Pause, Pencil, Play, RotateCw, SquareTerminal, Trash2 } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
-import { recordName } from '#contract/wording.ts'
-import { api } from '../api.ts'
-import { useUnchanged } from '../edit/unchanged.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Snippet } from '../ui/copy.tsx'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Dialog } from '../ui/dialog.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
-import { Code } from '../ui/page.tsx'
-import { useToast } from '../ui/toast.tsx'
+import { DeleteMonitor } from './delete-monitor.tsx'
 import type { Checking } from './monitor-checking.ts'
 import { curlOf } from './monitor-curl.ts'
 import { MonitorEdit } from './monitor-edit.tsx'
-import { type MonitorDetails, monitorPath, monitorQuery, SEEN_FIELDS, useRefresh } from './monitor-queries.ts'
+import type { MonitorDetails } from './monitor-queries.ts'
 import { useStartWait } from './monitor-wait.tsx'
+import { useToggleActive } from './toggle-active.ts'
 
 const PlanDialog = lazy(async () => ({ default: (await import('./monitor-plan-dialog.tsx')).PlanDialog }))
 
@@ -26,7 +22,9 @@ export function MonitorActions({ monitor, checking }: ActionsProps) {
   const { can } = useSession()
   const [dialog, setDialog] = useState<'edit' | 'plan' | 'curl' | 'delete'>()
   const close = () => setDialog(undefined)
-  const toggle = useToggleActive(monitor)
+  const toggleActive = useToggleActive()
+  const toggle = () => void toggleActive(monitor)
+  const navigate = useNavigate()
   const wait = useStartWait(monitor)
   const canWrite = can('write')
   return (
@@ -83,29 +81,11 @@ export function MonitorActions({ monitor, checking }: ActionsProps) {
       <MonitorEdit monitor={monitor} isOpen={dialog === 'edit'} onClose={close} />
       <Suspense>{dialog === 'plan' && <PlanDialog monitor={monitor} onClose={close} />}</Suspense>
       <CurlDialog monitor={monitor} isOpen={dialog === 'curl'} onClose={close} />
-      <DeleteDialog monitor={monitor} isOpen={dialog === 'delete'} onClose={close} />
+      {dialog === 'delete' && (
+        <DeleteMonitor monitor={monitor} onDeleted={() => navigate({ to: '/monitors' })} onClose={close} />
+      )}
     </>
   )
-}
-
-/** Enables a disabled monitor and disables an active one. */
-function useToggleActive(monitor: MonitorDetails): () => void {
-  const { id, is_active } = monitor
-  const refresh = useRefresh()
-  const unchanged = useUnchanged()
-  const toast = useToast()
-  return async () => {
-    try {
-      const path = monitorPath(id)
-      await api.patchIfMatch(path, { is_active: !is_active }, await unchanged(path, monitor, SEEN_FIELDS))
-      await refresh()
-      toast.done(
-        is_active ? 'Disabled. No checks run and no alerts are sent.' : 'Enabled. Zonewatch is checking it now.',
-      )
-    } catch (problem) {
-      toast.failed(problem)
-    }
-  }
 }
 
 type DialogProps = { monitor: MonitorDetails; isOpen: boolean; onClose: () => void }
@@ -132,36 +112,5 @@ function CurlDialog({ monitor, isOpen, onClose }: DialogProps) {
         </div>
       </div>
     </Dialog>
-  )
-}
-
-function DeleteDialog({ monitor, isOpen, onClose }: DialogProps) {
-  const queries = useQueryClient()
-  const navigate = useNavigate()
-  const refresh = useRefresh()
-  const toast = useToast()
-  const unchanged = useUnchanged()
-  const remove = async () => {
-    const path = monitorPath(monitor.id)
-    await api.deleteIfMatch(path, await unchanged(path, monitor, SEEN_FIELDS))
-    await navigate({ to: '/monitors' })
-    queries.removeQueries({ queryKey: monitorQuery(monitor.id).queryKey })
-    void refresh()
-    toast.done(`Deleted ${recordName(monitor)} ${monitor.record_type}.`)
-  }
-  return (
-    <Confirm
-      isOpen={isOpen}
-      onClose={onClose}
-      title="Delete this monitor?"
-      confirmLabel="Delete monitor"
-      isDangerous
-      onConfirm={remove}
-    >
-      <p>
-        <Code>{recordName(monitor)}</Code> {monitor.record_type} will be deleted with its history. Webhook requests that
-        already exist are still delivered. You cannot undo this; to stop checks only, disable the monitor.
-      </p>
-    </Confirm>
   )
 }

@@ -4,31 +4,28 @@ import { lazy, Suspense, useCallback, useState } from 'react'
 import type { MonitorCounts } from '#contract/monitor-list.ts'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { plural } from '#contract/wording.ts'
-import type { BulkAction } from '../jobs/bulk-action-dialog.tsx'
+import type { BulkAction } from '../jobs/bulk-actions.ts'
 import { useSession } from '../session.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
-import { ACTIONS, type Action, checkEvery, moveTo, useRun } from './list-actions.ts'
 import { includeOf, useListAppearance } from './list-appearance.ts'
 import { AppearanceMenu } from './list-appearance-menu.tsx'
 import { ListBar, type Remaining } from './list-bar.tsx'
 import { visibleFields } from './list-columns.tsx'
-import type { ListDialog } from './list-dialogs.tsx'
 import { ListFilters } from './list-filters.tsx'
 import { ListMenu, type RowMenu } from './list-menu.tsx'
-import { useListModel } from './list-model.ts'
+import { NO_SELECTION, type Selection, useListModel } from './list-model.ts'
 import { summaryText, useCounts, useOverview } from './list-overview.ts'
 import { ListProblem, ListSkeleton, NoMatches, NoMonitors } from './list-placeholders.tsx'
 import { isFiltered, jobTarget, type ListSearch, orderedQuery, splitList, withoutFilters } from './list-query.ts'
 import { useMonitorList } from './list-rows.ts'
-import { afterRun, NO_SELECTION, type Selection } from './list-selection.ts'
 import { ListStates } from './list-states.tsx'
 import { ListTable } from './list-table.tsx'
 import { ViewsMenu } from './list-views-menu.tsx'
 
 const route = getRouteApi('/signed-in/monitors')
-const ListDialogs = lazy(async () => ({ default: (await import('./list-dialogs.tsx')).ListDialogs }))
+const DeleteMonitor = lazy(async () => ({ default: (await import('./delete-monitor.tsx')).DeleteMonitor }))
 const ExportDialog = lazy(async () => ({ default: (await import('./list-export.tsx')).ExportDialog }))
 const BulkActionDialog = lazy(async () => ({
   default: (await import('../jobs/bulk-action-dialog.tsx')).BulkActionDialog,
@@ -45,13 +42,10 @@ export function MonitorsPage() {
   const list = useMonitorList(search, includeOf(appearance))
   const { rows } = list
   const [selection, setSelection] = useState<Selection>(NO_SELECTION)
-  const [dialog, setDialog] = useState<ListDialog>()
-  const [job, setJob] = useState<BulkAction>()
+  const [act, setAct] = useState<BulkAction>()
   const [isExporting, setExporting] = useState(false)
   const [menu, setMenu] = useState<RowMenu>()
-  // Deleting from the menu of a row is about that row, whatever is selected.
-  const [single, setSingle] = useState<MonitorResponse>()
-  const { run, begin, stop, dismiss } = useRun((ended) => setSelection((now) => afterRun(now, ended)))
+  const [deleted, setDeleted] = useState<MonitorResponse>()
   const onSearch = (next: ListSearch) => {
     setSelection(NO_SELECTION)
     void router.navigate({ to: '/monitors', search: next, replace: true })
@@ -70,23 +64,12 @@ export function MonitorsPage() {
   })
   const isMatching = selection.scope === 'matching'
   const ids = Object.keys(selection.ids)
-  // A job finds all matching monitors by itself. Many single requests would take minutes, end with the page and have no undo.
-  const isJob = isMatching || ids.length > MAX_SINGLE_REQUESTS
-  const chosen = single ? [single] : model.table.getSelectedRowModel().rows.map(({ original }) => original)
-  const onAction = (act: Action) => {
-    const jobAct = JOBS.get(act)
-    if (isJob && jobAct) return setJob(jobAct)
-    setDialog(undefined)
-    setSingle(undefined)
-    void begin(act, chosen)
-  }
   const total = totalOf(counts, search)
   const hasMore = list.next !== undefined || rows.length > ids.length
   const remaining: Remaining | undefined =
     selection.scope === 'loaded' && hasMore
       ? { total, select: () => setSelection((now) => ({ ...now, scope: 'matching' })) }
       : undefined
-  const openDialog = (what: ListDialog) => (isJob ? setJob(what) : setDialog(what))
   const isEmpty = !list.isLoading && !list.problem && rows.length === 0 && list.next === undefined
   const hasNoMonitors = isEmpty && !isFiltered(search)
   return (
@@ -134,16 +117,9 @@ export function MonitorsPage() {
             count={ids.length}
             selectedText={isMatching ? (total ?? 'All matching monitors') : ids.length.toLocaleString()}
             remaining={remaining}
-            run={run}
-            onAction={onAction}
-            onMove={() => openDialog('move')}
-            onFrequency={() => openDialog('frequency')}
-            onDelete={() => openDialog('delete')}
-            onJob={setJob}
+            onAction={setAct}
             onExport={() => setExporting(true)}
             onClear={() => setSelection(NO_SELECTION)}
-            onStop={stop}
-            onDismiss={dismiss}
           />
           <div className="-mx-4 border-y border-line bg-surface sm:mx-0 sm:rounded-lg sm:border-x">
             {rows.length === 0 && list.problem ? (
@@ -177,31 +153,20 @@ export function MonitorsPage() {
           </p>
         </>
       )}
-      <ListMenu
-        menu={menu}
-        canChange={canChange}
-        onClose={() => setMenu(undefined)}
-        onAction={(act, monitor) => void begin(act, [monitor])}
-        onDelete={(monitor) => {
-          setSingle(monitor)
-          setDialog('delete')
-        }}
-      />
-      {dialog && (
-        <Suspense>
-          <ListDialogs
-            dialog={dialog}
-            count={chosen.length}
-            onMove={(group, name) => onAction(moveTo(group, name))}
-            onFrequency={(minutes) => onAction(checkEvery(minutes))}
-            onDelete={() => onAction(ACTIONS.delete)}
-            onClose={() => {
-              setDialog(undefined)
-              setSingle(undefined)
+      <ListMenu menu={menu} canChange={canChange} onClose={() => setMenu(undefined)} onDelete={setDeleted} />
+      <Suspense>
+        {deleted && <DeleteMonitor monitor={deleted} onClose={() => setDeleted(undefined)} />}
+        {act && (
+          <BulkActionDialog
+            act={act}
+            target={isMatching ? jobTarget(search) : { monitors: ids }}
+            onClose={(isStarted) => {
+              setAct(undefined)
+              if (isStarted) setSelection(NO_SELECTION)
             }}
           />
-        </Suspense>
-      )}
+        )}
+      </Suspense>
       {isExporting && (
         <Suspense>
           <ExportDialog
@@ -213,29 +178,9 @@ export function MonitorsPage() {
           />
         </Suspense>
       )}
-      {job && (
-        <Suspense>
-          <BulkActionDialog
-            act={job}
-            target={isMatching ? jobTarget(search) : { monitors: ids }}
-            onClose={() => {
-              setJob(undefined)
-              setSelection(NO_SELECTION)
-            }}
-          />
-        </Suspense>
-      )}
     </Page>
   )
 }
-
-const MAX_SINGLE_REQUESTS = 20
-
-const JOBS = new Map<Action, BulkAction>([
-  [ACTIONS.check, 'check'],
-  [ACTIONS.enable, 'enable'],
-  [ACTIONS.disable, 'disable'],
-])
 
 /** The number of monitors in the list, as text; undefined if unknown. */
 function totalOf(counts: MonitorCounts | undefined, { state, active }: ListSearch): string | undefined {

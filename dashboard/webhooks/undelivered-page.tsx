@@ -14,9 +14,7 @@ import { undeliveredQuery, webhookChoiceQuery } from './queries.ts'
 import { Change, LastResponse, StatusFilter, useEvents } from './requests.tsx'
 import { StatusBadge } from './status.tsx'
 
-const BulkActionDialog = lazy(async () => ({
-  default: (await import('../jobs/bulk-action-dialog.tsx')).BulkActionDialog,
-}))
+const JobDialog = lazy(async () => ({ default: (await import('../jobs/bulk-action-dialog.tsx')).JobDialog }))
 
 const route = getRouteApi('/signed-in/webhooks/undelivered')
 const UNDELIVERED_STATUSES = ['PENDING', 'RETRYING', 'FAILED'] as const
@@ -99,8 +97,9 @@ export function UndeliveredPage() {
       )}
       {isDialogOpen && (
         <Suspense>
-          <BulkActionDialog
-            act="retry"
+          <JobDialog
+            title="Send requests again"
+            parameters={{ action: 'retry_requests' }}
             target={{
               requests: { ...(statusFilter && { status: statusFilter }), ...(webhook && { webhook_id: webhook }) },
             }}

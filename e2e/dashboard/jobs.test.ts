@@ -217,6 +217,40 @@ test('an expected value is replaced and tags are added for the selected monitors
   expect(tagged.data.map((each: { tags: string[] }) => each.tags)).toEqual([['prod'], ['prod'], ['prod']])
 })
 
+test('two of three monitors are deleted after a preview, and restored', async () => {
+  const { page, server, browse } = await givenOwner()
+  const monitors = ['one', 'two', 'three'].map((name) => ({
+    ...{ full_domain: `${name}.gone.example`, record_type: 'A', is_active: false, expected_value: ['192.0.2.1'] },
+  }))
+  await page.request.post('/monitors/bulk', { data: { monitors }, headers: { origin: server.url } })
+  const { page: colleague } = await browse({ storageState: await page.context().storageState() })
+  for (const each of [page, colleague]) {
+    await each.goto('/dashboard/monitors')
+    await each.getByText('one.gone.example').waitFor()
+  }
+  for (const name of ['one', 'two']) await page.getByRole('checkbox', { name: `Select ${name}.gone.example A` }).click()
+  const dialog = page.getByRole('dialog', { name: 'Delete' })
+  const choose = async () => {
+    await page.getByRole('button', { name: 'More', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Delete…' }).click()
+  }
+  await choose()
+  await dialog.getByText('2 monitors would be deleted.').waitFor()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await page.getByText('2 selected', { exact: true }).waitFor()
+  await choose()
+  await dialog.getByRole('button', { name: 'Delete 2 monitors' }).click()
+  await dialog.getByText('2 monitors deleted').waitFor()
+  for (const each of [page, colleague]) await each.getByText('one.gone.example').first().waitFor({ state: 'hidden' })
+  await dialog.getByRole('button', { name: 'Undo' }).click()
+  const undo = page.getByRole('dialog', { name: 'Undo' })
+  await undo.getByText('2 monitors changed').waitFor()
+  await colleague.getByText('one.gone.example').waitFor()
+  await undo.getByRole('button', { name: 'Close' }).last().click()
+  await page.getByText('one.gone.example').waitFor()
+  expect(await page.getByText('selected', { exact: false }).count()).toBe(0)
+})
+
 test('current values of many monitors are accepted by a job', async () => {
   const { page, server, dns } = await givenOwner()
   const headers = { origin: server.url }

@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
 import type { Engine } from '../database/database.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenJobs, givenMonitors } from '../testing/jobs.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
+import { eventually } from '../testing/test-server.ts'
 import { nextSize } from './run.ts'
 
 const NEW = { expected_value: ['192.0.2.2'] }
@@ -52,6 +54,27 @@ onBothEngines('steps of jobs', (_fresh, engine) => {
     expect(await db.selectFrom('monitors').select('version').where('version', '=', 2).execute()).toHaveLength(100)
     const entry = (await world.call('/audit-log?object=job')).body.data[0]
     expect(entry.object_count).toBe(100)
+  })
+
+  test('open pages are notified of the end of a job and of its cancellation, and not of a preview', async () => {
+    const { world, create, run } = await givenWorld(engine, 2)
+    const { db } = world.deps
+    const { id: organization_id } = await world.organization()
+    const lists = async () =>
+      (await db.selectFrom('organization_changes').select('list').orderBy('list').execute()).map(({ list }) => list)
+    const notified = async (expected: readonly string[]) => {
+      await eventually(lists, (found) => isDeepStrictEqual(found, expected))
+      await db.deleteFrom('organization_changes').where('organization_id', '=', organization_id).execute()
+    }
+    await notified(['groups', 'monitors']) // by the request that created the monitors
+    const disable = { action: 'update', all: true, change: { is_active: false } }
+    await run({ ...disable, dry_run: true })
+    expect(await lists()).toEqual([])
+    await run(disable)
+    await notified(['groups', 'monitors'])
+    const { id } = await create({ action: 'delete', all: true })
+    await world.call(`/jobs/${id}/cancel`, { method: 'POST' })
+    await notified(['groups', 'monitors', 'requests'])
   })
 
   test('a job that fails again and again is given up, and the next one runs', async () => {

@@ -9,6 +9,7 @@ import { type Database, type Engine, engineOf, forUpdate, inTransaction } from '
 import type { Page } from '../database/pagination.ts'
 import { lockOrganization, updateTenantRow } from '../database/tenant-row.ts'
 import type { Keyring } from '../keyring.ts'
+import { recordChange } from '../live/snapshot.ts'
 import { listMonitors } from '../monitors/list/list.ts'
 import { parseInclude } from '../monitors/monitor.ts'
 import { countUsage, findQuota, frequencyLimiter } from '../organization/quota.ts'
@@ -279,10 +280,15 @@ async function processPart(
     .where('id', '=', job.id)
     .execute()
   if (job.is_dry_run) return { done: results.length, changed: 0, isOver }
+  if (isOver) for (const list of changedLists(job)) await recordChange(db, organizationId, list)
   const audited = { action: 'job.created', object: { id: job.id }, ids: changed } as const
   await appendToAudit(db, systemContext(organizationId, now), job.audit_id, audited)
   return { done: results.length, changed: changed.length, isOver }
 }
+
+/** What open pages load again when the job has ended. */
+const changedLists = ({ action }: JobRow) =>
+  action === 'retry_requests' ? (['webhooks', 'requests'] as const) : (['monitors', 'groups'] as const)
 
 /** Removes the processed ids, except `remaining`, from the batch. Returns whether it is empty. Throws if another transaction processed them. */
 async function shortenBatch(

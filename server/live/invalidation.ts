@@ -52,5 +52,7 @@ function listsOf(url: string): readonly List[] {
   if (url.startsWith('/groups')) return ['groups', 'monitors', 'webhooks']
   if (url.startsWith('/webhooks')) return ['webhooks', 'requests', 'groups']
   if (url.startsWith('/setup-pages')) return ['monitors']
+  // The changes of a job that ends by itself are recorded with them.
+  if (url === '/jobs/:job/cancel') return ['monitors', 'groups', 'requests']
   return []
 }
