@@ -11,7 +11,7 @@ import {
 } from '@tanstack/react-router'
 import { useEffect, useEffectEvent } from 'react'
 import { ApiProblem } from './api.ts'
-import { pickListSearch } from './monitors/list-query.ts'
+import { pickListSearch } from './monitors/list/query.ts'
 import { parseSearch, pickSearch, stringifySearch } from './search.ts'
 import { meQuery } from './session.tsx'
 import { Shell } from './shell/shell.tsx'
@@ -119,22 +119,22 @@ const overview = createRoute({
 const monitors = createRoute({
   ...page('monitors'),
   validateSearch: pickListSearch,
-  component: lazy(() => import('./monitors/monitors-page.tsx'), 'MonitorsPage'),
+  component: lazy(() => import('./monitors/list/monitors-page.tsx'), 'MonitorsPage'),
 })
 const newMonitor = createRoute({
   ...page('monitors/new'),
   validateSearch: pickSearch('name', 'group'),
-  component: lazy(() => import('./monitors/new-monitor-page.tsx'), 'NewMonitorPage'),
+  component: lazy(() => import('./monitors/new/new-monitor-page.tsx'), 'NewMonitorPage'),
 })
 const importMonitors = createRoute({
   ...page('monitors/import'),
   validateSearch: pickSearch('from', 'group'),
-  component: lazy(() => import('./monitors/import-page.tsx'), 'ImportPage'),
+  component: lazy(() => import('./monitors/import/import-page.tsx'), 'ImportPage'),
 })
 const monitor = createRoute({
   ...page('monitors/$monitor'),
   validateSearch: pickSearch('range', 'event'),
-  component: lazy(() => import('./monitors/monitor-page.tsx'), 'MonitorPage'),
+  component: lazy(() => import('./monitors/detail/monitor-page.tsx'), 'MonitorPage'),
 })
 const jobs = createRoute({
   ...page('jobs'),

@@ -1,7 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense } from 'react'
 import { failingText } from '../monitors/failing.tsx'
-import { useOverview } from '../monitors/list-overview.ts'
+import { useOverview } from '../monitors/list/overview.ts'
 import { Page, Skeleton } from '../ui/page.tsx'
 import { Tabs } from '../ui/tabs.tsx'
 import { AlertLog } from './alert-log.tsx'
@@ -11,7 +11,7 @@ import { MailNote } from './mail-note.tsx'
 import { Rules } from './rules.tsx'
 
 const MaintenanceWindows = lazy(async () => ({ default: (await import('./maintenance.tsx')).MaintenanceWindows }))
-const PlannedChanges = lazy(async () => ({ default: (await import('./planned-changes.tsx')).PlannedChanges }))
+const PlannedChanges = lazy(async () => ({ default: (await import('../planned-changes/list.tsx')).PlannedChanges }))
 
 const route = getRouteApi('/signed-in/alerts')
 

@@ -1,7 +1,7 @@
 import { ListFilter, X } from 'lucide-react'
 import { useId, useState } from 'react'
 import type { MonitorState } from '#contract/monitors.ts'
-import { useGroups } from '../monitors/new-settings.ts'
+import { useGroups } from '../monitors/settings.ts'
 import { Button } from '../ui/button.tsx'
 import { cx } from '../ui/class-names.ts'
 import { Field, Input } from '../ui/field.tsx'

@@ -4,7 +4,7 @@ import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } fr
 import type { Job } from '#contract/jobs.ts'
 import { ApiProblem } from '../api.ts'
 import { tagsOf } from '../labels/labels-draft.ts'
-import { useGroups, useShortestFrequency } from '../monitors/new-settings.ts'
+import { useGroups, useShortestFrequency } from '../monitors/settings.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input, TextArea } from '../ui/field.tsx'

@@ -6,7 +6,7 @@ import { useUnchanged } from '../edit/unchanged.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { Code } from '../ui/page.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { monitorPath, monitorQuery, SEEN_FIELDS, useRefresh } from './monitor-queries.ts'
+import { monitorPath, monitorQuery, SEEN_FIELDS, useRefresh } from './queries.ts'
 
 type DeleteProps = { monitor: MonitorResponse; onDeleted?: () => Promise<void>; onClose: () => void }
 

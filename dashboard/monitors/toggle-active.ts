@@ -2,7 +2,7 @@ import type { MonitorResponse } from '#contract/monitors.ts'
 import { api } from '../api.ts'
 import { useUnchanged } from '../edit/unchanged.ts'
 import { useToast } from '../ui/toast.tsx'
-import { monitorPath, SEEN_FIELDS, useRefresh } from './monitor-queries.ts'
+import { monitorPath, SEEN_FIELDS, useRefresh } from './queries.ts'
 
 /** Enables a disabled monitor and disables an active one. */
 export function useToggleActive(): (monitor: MonitorResponse) => Promise<void> {

@@ -90,8 +90,8 @@ test('every regular expression of the product takes linear time', () => {
 test('regular expressions created at run time never contain user input', () => {
   const places = sources.flatMap((path) => (patternsOf(path).made > 0 ? [path] : []))
   expect(places.sort()).toEqual([
-    'dashboard/monitors/list-appearance.ts',
-    'dashboard/monitors/list-query.ts',
+    'dashboard/monitors/list/appearance.ts',
+    'dashboard/monitors/list/query.ts',
     'server/monitors/import/import-plan.ts',
     'server/monitors/known-labels.ts',
     'server/groups/labels.ts',
