@@ -1,6 +1,6 @@
 import type { MonitorState } from './monitors.ts'
 
-type FailingState = Exclude<MonitorState, 'VALID' | 'UNSET'>
+export type FailingState = Exclude<MonitorState, 'VALID' | 'UNSET'>
 
 /** The states that send alerts. A separate file, so that the dashboard loads it without the schemas. */
 export const FAILING_STATES = [

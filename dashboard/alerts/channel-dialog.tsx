@@ -1,10 +1,11 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Channel, ChannelField, ChannelType } from '#contract/alerts.ts'
+import type { Channel, ChannelChange, ChannelField, ChannelType, ChannelTypeInfo } from '#contract/alerts.ts'
 import { api } from '../api.ts'
-import { ifMatchOf, SaveProblem, type Stored, StoredForm } from '../edit/stored-form.tsx'
+import { EditDialog } from '../edit/edit-dialog.tsx'
+import { type FormState, NewDialog } from '../edit/new-dialog.tsx'
+import type { Fields } from '../edit/rebase.ts'
 import { useSession } from '../session.tsx'
-import { FormDialog } from '../ui/dialog.tsx'
 import { Field, Input, Switch, TextArea } from '../ui/field.tsx'
 import { Skeleton } from '../ui/page.tsx'
 import { localTimeZone } from '../ui/period.tsx'
@@ -15,73 +16,72 @@ import { channelTypesQuery } from './queries.ts'
 
 type Values = Record<string, string | boolean>
 
+type Form = { name: string; values: Values; hasRule: boolean }
+
+type Settings = Pick<Form, 'name' | 'values'>
+const formOf = ({ name, settings }: Channel): Settings => ({ name, values: valuesOf(settings) })
+
+const fieldsOf = (info: ChannelTypeInfo | undefined): Fields<Settings, ChannelChange> => ({
+  name: { label: 'Name', text: (name) => name },
+  values: {
+    label: 'Settings',
+    text: (values) => settingsText(info?.fields ?? [], values),
+    change: ({ values }) => ({ settings: settingsOf(info?.fields ?? [], values) }),
+  },
+})
+
 type ChannelDialogProps = { channel?: Channel; onClose: () => void; onCreated?: (channel: Channel) => void }
 
-/** Creates or edits a channel. */
+/** Creates or edits a channel. The server defines the fields of each type. */
 export function ChannelDialog({ channel, onClose, onCreated }: ChannelDialogProps) {
-  if (!channel) return <ChannelForm onClose={onClose} onCreated={onCreated} />
-  return (
-    <StoredForm<Channel> path={`/channels/${channel.id}`} title="Edit channel" onClose={onClose}>
-      {(stored) => <ChannelForm stored={stored} onClose={onClose} />}
-    </StoredForm>
-  )
-}
-
-type ChannelFormProps = {
-  stored?: Stored<Channel>
-  onClose: () => void
-  onCreated?: ((channel: Channel) => void) | undefined
-}
-
-/** The server defines the fields of each type. */
-function ChannelForm({ stored, onClose, onCreated }: ChannelFormProps) {
-  const channel = stored?.value
   const { me } = useSession()
   const queries = useQueryClient()
+  const toast = useToast()
   const { data: types, error } = useQuery(channelTypesQuery)
   const [type, setType] = useState<ChannelType>(channel?.type ?? (me.server.sends_mail ? 'email' : 'slack'))
-  const [name, setName] = useState(channel?.name ?? '')
-  const [values, setValues] = useState<Values>(() => valuesOf(channel?.settings ?? {}))
-  const [hasRule, setHasRule] = useState(true)
-  const toast = useToast()
   const info = types?.find((candidate) => candidate.type === type)
-  const save = useMutation({
-    mutationFn: async ({ overwrites }: { overwrites: boolean }) => {
-      const body = { name: name || info!.name, settings: settingsOf(info!.fields, values) }
-      if (stored) {
-        const path = `/channels/${stored.value.id}`
-        return (await api.patchIfMatch<Channel>(path, body, ifMatchOf(stored, overwrites))).value
-      }
-      const created = await api.post<Channel>('/channels', { ...body, type })
-      // The list marks a channel whose rule was refused, for example at the limit of rules.
-      if (hasRule) await createRuleOf(created).catch(toast.failed)
-      return created
-    },
-    onSuccess: (saved) => {
-      for (const key of ['channels', 'alert rules']) void queries.invalidateQueries({ queryKey: [key] })
-      onClose()
-      onCreated?.(saved)
-    },
-  })
-  const fields = ['name', 'type', ...(info?.fields.map((field) => `settings.${field.name}`) ?? [])]
+  const paths = ['name', ...(info?.fields.map(({ name }) => `settings.${name}`) ?? [])]
+  const shared = { description: info?.help, paths, onClose }
+  const refresh = () => {
+    for (const key of ['channels', 'alert rules']) void queries.invalidateQueries({ queryKey: [key] })
+  }
+  const waiting = error ? <ProblemNote problem={error} /> : <Skeleton lines={4} />
+  if (channel)
+    return (
+      <EditDialog
+        {...shared}
+        title="Edit channel"
+        path={`/channels/${channel.id}`}
+        fields={fieldsOf(info)}
+        formOf={formOf}
+        onSaved={refresh}
+      >
+        {(edit) => (info ? <SettingFields {...edit} info={info} stored={edit.base} /> : waiting)}
+      </EditDialog>
+    )
+  const create = async ({ name, values, hasRule }: Form) => {
+    if (!info) throw error ?? new Error('The types of channels are not loaded.')
+    const settings = settingsOf(info.fields, values)
+    const created = await api.post<Channel>('/channels', { type, name: name || info.name, settings })
+    // The list marks a channel whose rule was refused, for example at the limit of rules.
+    if (hasRule) await createRuleOf(created).catch(toast.failed)
+    return created
+  }
   return (
-    <FormDialog
-      title={channel ? 'Edit channel' : 'New channel'}
-      description={info?.help}
-      submitLabel={channel ? 'Save' : 'Create channel'}
-      isBusy={save.isPending || !info}
-      onSubmit={() => save.mutate({ overwrites: false })}
-      onClose={onClose}
+    <NewDialog
+      {...shared}
+      title="New channel"
+      submitLabel="Create channel"
+      initial={{ name: '', values: {}, hasRule: true }}
+      create={create}
+      onCreated={(created) => {
+        refresh()
+        onCreated?.(created)
+      }}
     >
-      {!info ? (
-        error ? (
-          <ProblemNote problem={error} />
-        ) : (
-          <Skeleton lines={4} />
-        )
-      ) : (
-        <div className="flex flex-col gap-5">
-          {!channel && (
+      {(state) =>
+        info ? (
+          <>
             <Field label="Type">
               <Select
                 value={type}
@@ -89,48 +89,50 @@ function ChannelForm({ stored, onClose, onCreated }: ChannelFormProps) {
                 onChange={setType}
               />
             </Field>
-          )}
-          <Field label="Name" isOptional={!channel} error={fieldError(save.error, 'name')}>
-            <Input
-              maxLength={250}
-              placeholder={info.name}
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-            />
-          </Field>
-          {info.fields.map((field) => (
-            <Setting
-              key={`${type} ${field.name}`}
-              field={field}
-              value={values[field.name]}
-              isSet={channel?.settings[field.name] !== undefined}
-              error={fieldError(save.error, `settings.${field.name}`)}
-              onChange={(value) => setValues({ ...values, [field.name]: value })}
-            />
-          ))}
-          {!channel && (
+            <SettingFields {...state} info={info} />
             <Switch
               label="Alert this channel about all monitors"
               hint={
-                hasRule
+                state.form.hasRule
                   ? `Creates a rule: every failure that lasts ${RULE_DELAY_MINUTES} minutes, and its recovery. You can narrow it under Rules.`
                   : 'Without a rule, this channel receives no alerts.'
               }
-              isOn={hasRule}
-              onChange={setHasRule}
+              isOn={state.form.hasRule}
+              onChange={(hasRule) => state.set({ hasRule })}
             />
-          )}
-          {save.error && (
-            <SaveProblem
-              problem={save.error}
-              fields={fields}
-              stored={stored}
-              onOverwrite={() => save.mutate({ overwrites: true })}
-            />
-          )}
-        </div>
-      )}
-    </FormDialog>
+          </>
+        ) : (
+          waiting
+        )
+      }
+    </NewDialog>
+  )
+}
+
+type FieldsProps = FormState<Settings> & { info: ChannelTypeInfo; stored?: Channel }
+
+function SettingFields({ form: { name, values }, set, problem, info, stored }: FieldsProps) {
+  return (
+    <>
+      <Field label="Name" isOptional={!stored} error={fieldError(problem, 'name')}>
+        <Input
+          maxLength={250}
+          placeholder={info.name}
+          value={name}
+          onChange={(event) => set({ name: event.target.value })}
+        />
+      </Field>
+      {info.fields.map((field) => (
+        <Setting
+          key={`${info.type} ${field.name}`}
+          field={field}
+          value={values[field.name]}
+          isSet={stored?.settings[field.name] !== undefined}
+          error={fieldError(problem, `settings.${field.name}`)}
+          onChange={(value) => set({ values: { ...values, [field.name]: value } })}
+        />
+      ))}
+    </>
   )
 }
 
@@ -206,3 +208,10 @@ function settingsOf(fields: readonly ChannelField[], values: Values): Record<str
   })
   return Object.fromEntries(settings)
 }
+
+/** Without secrets. */
+const settingsText = (fields: readonly ChannelField[], values: Values): string =>
+  fields
+    .filter(({ is_secret, name }) => !is_secret && (values[name] ?? '') !== '')
+    .map(({ label, name }) => `${label}: ${String(values[name]).replaceAll('\n', ', ')}`)
+    .join('\n')

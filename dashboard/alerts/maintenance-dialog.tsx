@@ -1,11 +1,12 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
-import type { MaintenanceWindow, NewMaintenanceWindow } from '#contract/maintenance.ts'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import type { Group } from '#contract/groups.ts'
+import type { MaintenanceWindow, MaintenanceWindowChange } from '#contract/maintenance.ts'
 import { api } from '../api.ts'
-import { ifMatchOf, SaveProblem, type Stored, StoredForm } from '../edit/stored-form.tsx'
-import { FormDialog } from '../ui/dialog.tsx'
+import { EditDialog } from '../edit/edit-dialog.tsx'
+import { type FormState, NewDialog } from '../edit/new-dialog.tsx'
+import { type Fields, sameSet, wholeOf } from '../edit/rebase.ts'
 import { Field, Input } from '../ui/field.tsx'
-import { fromLocalInput, localTimeZone, nextHours, toLocalInput } from '../ui/period.tsx'
+import { FromToFields, fromLocalInput, localText, localTimeZone, nextHours, toLocalInput } from '../ui/period.tsx'
 import { fieldError } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
@@ -32,49 +33,88 @@ type Form = {
   name_pattern: string
 }
 
-const FIELDS = ['name', 'from', 'to', 'rrule', 'monitors', 'groups', 'name_pattern']
+const PATHS = ['name', 'from', 'to', 'rrule', 'monitors', 'groups', 'name_pattern']
+
+const orNull = (list: string[]) => (list.length === 0 ? null : list)
+const orNone = (list: readonly string[]) => (list.length === 0 ? 'all' : list.join(', '))
+const rruleOf = ({ repeats, rrule }: Form) => ({
+  rrule: repeats === 'once' ? null : repeats === 'custom' ? rrule : repeats,
+})
+
+const fieldsOf = (groupName: (id: string) => string): Fields<Form, MaintenanceWindowChange> => ({
+  name: { label: 'Name', text: (name) => name },
+  from: { label: 'From', text: localText, change: ({ from }) => ({ from: fromLocalInput(from) ?? '' }) },
+  to: { label: 'To', text: localText, change: ({ to }) => ({ to: fromLocalInput(to) ?? '' }) },
+  repeats: {
+    label: 'Repeats',
+    text: (repeats) => REPEATS.find(({ value }) => value === repeats)!.label,
+    change: rruleOf,
+  },
+  rrule: { label: 'Rule', text: (rrule) => rrule, change: rruleOf },
+  monitors: {
+    label: 'Monitors',
+    text: orNone,
+    same: sameSet,
+    change: ({ monitors }) => ({ monitors: orNull(monitors) }),
+  },
+  groups: {
+    label: 'Groups',
+    text: (groups) => orNone(groups.map(groupName)),
+    same: sameSet,
+    change: ({ groups }) => ({ groups: orNull(groups) }),
+  },
+  name_pattern: {
+    label: 'Name pattern',
+    text: (pattern) => pattern,
+    change: ({ name_pattern }) => ({ name_pattern: name_pattern.trim() || null }),
+  },
+})
+
+const DESCRIPTION = 'Alerts of these monitors are held until the window ends. Empty filters match every monitor.'
 
 /** Creates or edits a maintenance window. */
 export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWindow; onClose: () => void }) {
-  if (!window) return <MaintenanceForm onClose={onClose} />
-  const path = `/maintenance-windows/${window.id}`
+  const queries = useQueryClient()
+  const { data: groups } = useQuery(groupsQuery)
+  const fields = fieldsOf((group) => groups?.data.find(({ id }) => id === group)?.name ?? group)
+  const timezone = window?.timezone ?? localTimeZone()
+  const shared = { columns: 2, isWide: true, description: DESCRIPTION, paths: PATHS, onClose } as const
+  const onDone = () => void queries.invalidateQueries({ queryKey: ['maintenance windows'] })
+  const children = (state: FormState<Form>) => (
+    <MaintenanceFields {...state} groups={groups?.data} timezone={timezone} />
+  )
+  if (!window)
+    return (
+      <NewDialog
+        {...shared}
+        title="New maintenance window"
+        submitLabel="Create window"
+        initial={() => formOf()}
+        create={(form: Form) => api.post('/maintenance-windows', { ...wholeOf(fields, form), timezone })}
+        onCreated={onDone}
+      >
+        {children}
+      </NewDialog>
+    )
   return (
-    <StoredForm<MaintenanceWindow> path={path} title="Edit maintenance window" onClose={onClose}>
-      {(stored) => <MaintenanceForm stored={stored} onClose={onClose} />}
-    </StoredForm>
+    <EditDialog
+      {...shared}
+      title="Edit maintenance window"
+      path={`/maintenance-windows/${window.id}`}
+      fields={fields}
+      formOf={formOf}
+      onSaved={onDone}
+    >
+      {children}
+    </EditDialog>
   )
 }
 
-function MaintenanceForm({ stored, onClose }: { stored?: Stored<MaintenanceWindow>; onClose: () => void }) {
-  const window = stored?.value
-  const queries = useQueryClient()
-  const { data: groups } = useQuery(groupsQuery)
-  const [form, setForm] = useState<Form>(() => formOf(window))
-  const set = (change: Partial<Form>) => setForm({ ...form, ...change })
-  const timezone = window?.timezone ?? localTimeZone()
-  const save = useMutation({
-    mutationFn: async ({ overwrites }: { overwrites: boolean }) => {
-      const body = bodyOf(form, timezone)
-      if (!stored) await api.post('/maintenance-windows', body)
-      else await api.patchIfMatch(`/maintenance-windows/${stored.value.id}`, body, ifMatchOf(stored, overwrites))
-    },
-    onSuccess: () => {
-      void queries.invalidateQueries({ queryKey: ['maintenance windows'] })
-      onClose()
-    },
-  })
-  const problem = save.error
+type FieldsProps = FormState<Form> & { groups: readonly Group[] | undefined; timezone: string }
+
+function MaintenanceFields({ form, set, problem, groups, timezone }: FieldsProps) {
   return (
-    <FormDialog
-      columns={2}
-      isWide
-      title={window ? 'Edit maintenance window' : 'New maintenance window'}
-      description="Alerts of these monitors are held until the window ends. Empty filters match every monitor."
-      submitLabel={window ? 'Save' : 'Create window'}
-      isBusy={save.isPending}
-      onSubmit={() => save.mutate({ overwrites: false })}
-      onClose={onClose}
-    >
+    <>
       <Field label="Name" className="sm:col-span-2" error={fieldError(problem, 'name')}>
         <Input
           required
@@ -84,17 +124,7 @@ function MaintenanceForm({ stored, onClose }: { stored?: Stored<MaintenanceWindo
           onChange={(event) => set({ name: event.target.value })}
         />
       </Field>
-      <Field label="From" hint={`Your time: ${localTimeZone()}.`} error={fieldError(problem, 'from')}>
-        <Input
-          type="datetime-local"
-          required
-          value={form.from}
-          onChange={(event) => set({ from: event.target.value })}
-        />
-      </Field>
-      <Field label="To" error={fieldError(problem, 'to')}>
-        <Input type="datetime-local" required value={form.to} onChange={(event) => set({ to: event.target.value })} />
-      </Field>
+      <FromToFields form={form} set={set} problem={problem} />
       <Field
         label="Repeats"
         hint={
@@ -122,7 +152,7 @@ function MaintenanceForm({ stored, onClose }: { stored?: Stored<MaintenanceWindo
       <CheckboxList
         label="Groups"
         hint="Leave empty for all groups."
-        options={groups?.data.map(({ id, name }) => ({ value: id, label: name }))}
+        options={groups?.map(({ id, name }) => ({ value: id, label: name }))}
         selected={form.groups}
         onChange={(chosen) => set({ groups: chosen })}
         error={fieldError(problem, 'groups')}
@@ -139,17 +169,7 @@ function MaintenanceForm({ stored, onClose }: { stored?: Stored<MaintenanceWindo
           error={fieldError(problem, 'monitors')}
         />
       </div>
-      <div aria-live="polite" className="empty:hidden sm:col-span-2">
-        {problem && (
-          <SaveProblem
-            problem={problem}
-            fields={FIELDS}
-            stored={stored}
-            onOverwrite={() => save.mutate({ overwrites: true })}
-          />
-        )}
-      </div>
-    </FormDialog>
+    </>
   )
 }
 
@@ -166,18 +186,4 @@ function repeatsOf(rrule: string | null): Pick<Form, 'repeats' | 'rrule'> {
   if (rrule === null) return { repeats: 'once', rrule: '' }
   const known = REPEATS.find(({ value }) => value === rrule)
   return { repeats: known?.value ?? 'custom', rrule }
-}
-
-function bodyOf({ name, from, to, repeats, rrule, monitors, groups, name_pattern }: Form, timezone: string) {
-  const body: NewMaintenanceWindow = {
-    name,
-    from: fromLocalInput(from) ?? '',
-    to: fromLocalInput(to) ?? '',
-    rrule: repeats === 'once' ? null : repeats === 'custom' ? rrule : repeats,
-    timezone,
-    monitors: monitors.length === 0 ? null : monitors,
-    groups: groups.length === 0 ? null : groups,
-    name_pattern: name_pattern.trim() === '' ? null : name_pattern.trim(),
-  }
-  return body
 }

@@ -1,44 +1,26 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
-import { FAILING_STATES } from '#contract/alert-states.ts'
-import type { AlertPreview, AlertRule, Channel, NewAlertRule } from '#contract/alerts.ts'
+import { FAILING_STATES, type FailingState } from '#contract/alert-states.ts'
+import type { AlertPreview, AlertRule, AlertRuleChange, Channel } from '#contract/alerts.ts'
+import type { Group } from '#contract/groups.ts'
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
 import { plural } from '#contract/wording.ts'
 import { api } from '../api.ts'
-import { ifMatchOf, SaveProblem, type Stored, StoredForm } from '../edit/stored-form.tsx'
+import { EditDialog } from '../edit/edit-dialog.tsx'
+import { type FormState, NewDialog } from '../edit/new-dialog.tsx'
+import { wholeOf } from '../edit/rebase.ts'
 import { Button } from '../ui/button.tsx'
-import { FormDialog } from '../ui/dialog.tsx'
 import { Field, Input, Switch } from '../ui/field.tsx'
 import { Code } from '../ui/page.tsx'
-import { fieldError } from '../ui/problem.tsx'
+import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { STATE_DISPLAY } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
 import { CheckboxList, NamePatternField } from './filter-fields.tsx'
 import { channelsQuery } from './queries.ts'
+import { DIGESTS, fieldsOf, formOf, NO_CHANNEL, type RuleForm } from './rule-form.ts'
 
-type Form = {
-  name: string
-  channels: string[]
-  groups: string[]
-  name_pattern: string
-  tags: string
-  record_types: string[]
-  states: string[]
-  delay: string
-  notify_recovery: boolean
-  first_results: boolean
-  repeat_every: string
-  escalate_after: string
-  escalation_channel: string
-  quiet_from: string
-  quiet_until: string
-  timezone: string
-  digest: AlertRule['digest']
-}
-
-const FIELDS = [
+const PATHS = [
   ...['name', 'channels', 'groups', 'name_pattern', 'tags', 'record_types', 'states', 'delay', 'digest', 'timezone'],
   ...['repeat_every', 'escalate_after', 'escalation_channel', 'quiet_hours.from', 'quiet_hours.until'],
 ]
@@ -52,57 +34,57 @@ type RuleDialogProps = {
 
 /** Creates or edits an alert rule. The preview shows past failures that match. */
 export function RuleDialog({ rule, channel, onClose }: RuleDialogProps) {
-  if (!rule) return <RuleForm channel={channel} onClose={onClose} />
-  return (
-    <StoredForm<AlertRule> path={`/alert-rules/${rule.id}`} title="Edit alert rule" onClose={onClose}>
-      {(stored) => <RuleForm stored={stored} onClose={onClose} />}
-    </StoredForm>
-  )
-}
-
-type RuleFormProps = { stored?: Stored<AlertRule>; channel?: Channel | undefined; onClose: () => void }
-
-function RuleForm({ stored, channel, onClose }: RuleFormProps) {
-  const rule = stored?.value
   const queries = useQueryClient()
   const { data: channels } = useQuery(channelsQuery)
   const { data: groups } = useQuery(groupsQuery)
-  const [form, setForm] = useState<Form>(() => formOf(rule, channel))
-  const set = (change: Partial<Form>) => setForm({ ...form, ...change })
-  const save = useMutation({
-    mutationFn: async ({ overwrites }: { overwrites: boolean }) => {
-      if (!stored) await api.post('/alert-rules', ruleOf(form))
-      else await api.patchIfMatch(`/alert-rules/${stored.value.id}`, ruleOf(form), ifMatchOf(stored, overwrites))
-    },
-    onSuccess: () => {
-      void queries.invalidateQueries({ queryKey: ['alert rules'] })
-      onClose()
-    },
+  const fields = fieldsOf({
+    channel: (id) => channels?.data.find((each) => each.id === id)?.name ?? id,
+    group: (id) => groups?.data.find((each) => each.id === id)?.name ?? id,
   })
-  const preview = useMutation({
-    mutationFn: () => {
-      const { groups, name_pattern, tags, record_types, states, delay, first_results } = ruleOf(form)
-      const filters = { groups, name_pattern, tags, record_types, states, delay, first_results }
-      return api.post<AlertPreview>('/alert-rules/preview', filters)
-    },
-  })
-  const problem = save.error ?? preview.error
+  const shared = {
+    ...({ columns: 2, isWide: true, paths: PATHS, onClose } as const),
+    description: 'Which failures are sent to which channels. Empty filters match everything.',
+  }
+  const onDone = () => void queries.invalidateQueries({ queryKey: ['alert rules'] })
+  const children = (state: FormState<RuleForm>) => (
+    <RuleFields {...state} body={wholeOf(fields, state.form)} channels={channels?.data} groups={groups?.data} />
+  )
+  if (!rule)
+    return (
+      <NewDialog
+        {...shared}
+        title="New alert rule"
+        submitLabel="Create rule"
+        initial={() => formOf(undefined, channel)}
+        create={(form: RuleForm) => api.post('/alert-rules', wholeOf(fields, form))}
+        onCreated={onDone}
+      >
+        {children}
+      </NewDialog>
+    )
   return (
-    <FormDialog
-      columns={2}
-      isWide
-      title={rule ? 'Edit alert rule' : 'New alert rule'}
-      description="Which failures are sent to which channels. Empty filters match everything."
-      submitLabel={rule ? 'Save' : 'Create rule'}
-      isBusy={save.isPending}
-      extraActions={
-        <Button className="mr-auto" isBusy={preview.isPending} onClick={() => preview.mutate()}>
-          Preview
-        </Button>
-      }
-      onSubmit={() => save.mutate({ overwrites: false })}
-      onClose={onClose}
+    <EditDialog
+      {...shared}
+      title="Edit alert rule"
+      path={`/alert-rules/${rule.id}`}
+      fields={fields}
+      formOf={(stored: AlertRule) => formOf(stored)}
+      onSaved={onDone}
     >
+      {children}
+    </EditDialog>
+  )
+}
+
+type FieldsProps = FormState<RuleForm> & {
+  body: AlertRuleChange
+  channels: Channel[] | undefined
+  groups: readonly Group[] | undefined
+}
+
+function RuleFields({ form, set, problem, body, channels, groups }: FieldsProps) {
+  return (
+    <>
       <Field label="Name" error={fieldError(problem, 'name')}>
         <Input required maxLength={250} value={form.name} onChange={(event) => set({ name: event.target.value })} />
       </Field>
@@ -122,7 +104,7 @@ function RuleForm({ stored, channel, onClose }: RuleFormProps) {
       </Field>
       <CheckboxList
         label="Send to"
-        options={channels?.data.map(({ id, name }) => ({ value: id, label: name }))}
+        options={channels?.map(({ id, name }) => ({ value: id, label: name }))}
         selected={form.channels}
         onChange={(chosen) => set({ channels: chosen })}
         error={fieldError(problem, 'channels')}
@@ -130,7 +112,7 @@ function RuleForm({ stored, channel, onClose }: RuleFormProps) {
       <CheckboxList
         label="Groups"
         hint="Leave empty for all groups."
-        options={groups?.data.map(({ id, name }) => ({ value: id, label: name }))}
+        options={groups?.map(({ id, name }) => ({ value: id, label: name }))}
         selected={form.groups}
         onChange={(chosen) => set({ groups: chosen })}
         error={fieldError(problem, 'groups')}
@@ -140,7 +122,7 @@ function RuleForm({ stored, channel, onClose }: RuleFormProps) {
         hint="Leave empty for all failures."
         options={FAILING_STATES.map((state) => ({ value: state, label: STATE_DISPLAY[state].label }))}
         selected={form.states}
-        onChange={(chosen) => set({ states: chosen })}
+        onChange={(chosen) => set({ states: chosen as FailingState[] })}
         error={fieldError(problem, 'states')}
       />
       <CheckboxList
@@ -148,7 +130,7 @@ function RuleForm({ stored, channel, onClose }: RuleFormProps) {
         hint="Leave empty for all types."
         options={RECORD_TYPES.map((type) => ({ value: type, label: type }))}
         selected={form.record_types}
-        onChange={(chosen) => set({ record_types: chosen })}
+        onChange={(chosen) => set({ record_types: chosen as MonitorRecordType[] })}
         error={fieldError(problem, 'record_types')}
       />
       <NamePatternField
@@ -179,34 +161,43 @@ function RuleForm({ stored, channel, onClose }: RuleFormProps) {
       <Reminders
         form={form}
         set={set}
-        channels={channels?.data.filter(({ id }) => !form.channels.includes(id)) ?? []}
+        channels={channels?.filter(({ id }) => !form.channels.includes(id)) ?? []}
         problem={problem}
       />
-      <div aria-live="polite" className="sm:col-span-2">
-        {problem && (
-          <SaveProblem
-            problem={problem}
-            fields={FIELDS}
-            stored={stored}
-            onOverwrite={() => save.mutate({ overwrites: true })}
-          />
-        )}
-        {preview.data && !problem && (
-          <div key={preview.submittedAt} ref={reveal}>
-            <Preview preview={preview.data} />
-          </div>
-        )}
-      </div>
-    </FormDialog>
+      <RulePreview body={body} />
+    </>
+  )
+}
+
+/** The failures of the last days that the rule matches. */
+function RulePreview({ body }: { body: AlertRuleChange }) {
+  const { groups, name_pattern, tags, record_types, states, delay, first_results } = body
+  const filters = { groups, name_pattern, tags, record_types, states, delay, first_results }
+  const preview = useMutation({ mutationFn: () => api.post<AlertPreview>('/alert-rules/preview', filters) })
+  return (
+    <div aria-live="polite" className="flex flex-col items-start gap-3 sm:col-span-2">
+      <Button size="sm" isBusy={preview.isPending} onClick={() => preview.mutate()}>
+        Preview
+      </Button>
+      {preview.error && <ProblemNote problem={preview.error} />}
+      {preview.data && (
+        <div key={preview.submittedAt} ref={reveal} className="w-full">
+          <Preview preview={preview.data} />
+        </div>
+      )}
+    </div>
   )
 }
 
 /** Scrolls to a new preview, which may be outside of the visible area. */
 const reveal = (element: HTMLElement | null): void => element?.scrollIntoView({ block: 'nearest' })
 
-type RemindersProps = { form: Form; set: (change: Partial<Form>) => void; channels: Channel[]; problem: unknown }
-
-const NO_CHANNEL = ''
+type RemindersProps = {
+  form: RuleForm
+  set: (change: Partial<RuleForm>) => void
+  channels: Channel[]
+  problem: unknown
+}
 
 /** Digest, quiet hours, repetition and escalation. */
 function Reminders({ form, set, channels, problem }: RemindersProps) {
@@ -279,12 +270,6 @@ function Reminders({ form, set, channels, problem }: RemindersProps) {
   )
 }
 
-const DIGESTS: { value: Form['digest']; label: string }[] = [
-  { value: 'none', label: 'A message for each incident' },
-  { value: 'hourly', label: 'A digest every hour' },
-  { value: 'daily', label: 'A digest every day at 08:00' },
-]
-
 function Preview({ preview: { days, is_complete, data } }: { preview: AlertPreview }) {
   if (data.length === 0)
     return <p className="text-sm text-soft">No failure in the last {days} days matches this rule.</p>
@@ -311,46 +296,3 @@ function Preview({ preview: { days, is_complete, data } }: { preview: AlertPrevi
     </section>
   )
 }
-
-const formOf = (rule?: AlertRule, channel?: Channel): Form => ({
-  name: rule?.name ?? (channel ? `All monitors: ${channel.name}`.slice(0, 250) : ''),
-  channels: rule?.channels ?? (channel ? [channel.id] : []),
-  groups: rule?.groups ?? [],
-  name_pattern: rule?.name_pattern ?? '',
-  tags: rule?.tags?.join(', ') ?? '',
-  record_types: rule?.record_types ?? [],
-  states: rule?.states ?? [],
-  delay: String(rule?.delay ?? 10),
-  notify_recovery: rule?.notify_recovery ?? true,
-  first_results: rule?.first_results ?? false,
-  repeat_every: rule?.repeat_every == null ? '' : String(rule.repeat_every),
-  escalate_after: String(rule?.escalate_after ?? 30),
-  escalation_channel: rule?.escalation_channel ?? '',
-  quiet_from: rule?.quiet_hours?.from ?? '',
-  quiet_until: rule?.quiet_hours?.until ?? '',
-  timezone: rule?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
-  digest: rule?.digest ?? 'none',
-})
-
-const orNull = <T,>(list: T[]): T[] | null => (list.length === 0 ? null : list)
-
-const ruleOf = (form: Form): NewAlertRule => ({
-  name: form.name,
-  channels: form.channels,
-  groups: orNull(form.groups),
-  name_pattern: form.name_pattern.trim() === '' ? null : form.name_pattern.trim(),
-  tags: orNull(form.tags.split(/[\s,]+/).filter((tag) => tag !== '')),
-  record_types: orNull(form.record_types as MonitorRecordType[]),
-  states: orNull(form.states) as NewAlertRule['states'] & (string[] | null),
-  delay: Number(form.delay),
-  notify_recovery: form.notify_recovery,
-  first_results: form.first_results,
-  repeat_every: form.digest !== 'none' || form.repeat_every === '' ? null : Number(form.repeat_every),
-  ...(form.digest !== 'none' || form.escalation_channel === ''
-    ? { escalate_after: null, escalation_channel: null }
-    : { escalate_after: Number(form.escalate_after), escalation_channel: form.escalation_channel }),
-  quiet_hours:
-    form.quiet_from === '' && form.quiet_until === '' ? null : { from: form.quiet_from, until: form.quiet_until },
-  timezone: form.timezone,
-  digest: form.digest,
-})

@@ -21,7 +21,11 @@ export function ConflictNote<Form extends object>({ conflict, fields, choose }: 
   if (!conflict || !theirs) return null
   const { base, mine, conflicts, taken, chosen } = conflict
   return (
-    <section ref={note} role="alert" className="flex flex-col gap-3 rounded-md bg-warn-wash px-3 py-2.5 text-sm">
+    <section
+      ref={note}
+      role="alert"
+      className="col-span-full flex flex-col gap-3 rounded-md bg-warn-wash px-3 py-2.5 text-sm"
+    >
       <p className="flex gap-2.5 text-warn">
         <Users className="mt-0.5 size-4 shrink-0" aria-hidden="true" />
         <span>

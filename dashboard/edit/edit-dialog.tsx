@@ -1,7 +1,9 @@
 import { type FormEvent, type ReactNode, useId, useState } from 'react'
 import type { Versioned } from '../api.ts'
 import { Button } from '../ui/button.tsx'
+import { cx } from '../ui/class-names.ts'
 import { Dialog } from '../ui/dialog.tsx'
+import { FormProblem } from '../ui/problem.tsx'
 import { ConflictNote } from './conflict-note.tsx'
 import { LoadResource } from './load-resource.tsx'
 import { type Edit, type EditOptions, useEdit } from './use-edit.ts'
@@ -9,6 +11,9 @@ import { type Edit, type EditOptions, useEdit } from './use-edit.ts'
 type FormProps<Resource, Form extends object, Change extends object> = EditOptions<Resource, Form, Change> & {
   /** Without the browser's validation, so that the server reports all errors. */
   noValidate?: boolean
+  /** The paths of errors that the fields show; others are listed at the end. */
+  paths: readonly string[]
+  columns?: 1 | 2
   /** Returns false if the form is not to be sent. */
   beforeSave?: (edit: Edit<Resource, Form, Change>) => boolean
   onSaved: (saved: Resource, change: Change) => unknown
@@ -18,12 +23,14 @@ type FormProps<Resource, Form extends object, Change extends object> = EditOptio
 type EditDialogProps<Resource, Form extends object, Change extends object> = FormProps<Resource, Form, Change> & {
   title: string
   description?: ReactNode
+  isWide?: boolean
 }
 
 /** A dialog that loads a resource, edits it and saves the changes. */
 export function EditDialog<Resource, Form extends object, Change extends object>({
   title,
   description,
+  isWide = false,
   ...form
 }: EditDialogProps<Resource, Form, Change>) {
   const formId = useId()
@@ -35,6 +42,7 @@ export function EditDialog<Resource, Form extends object, Change extends object>
       onClose={form.onClose}
       title={title}
       description={description}
+      isWide={isWide}
       footer={
         <>
           <Button onClick={form.onClose}>Cancel</Button>
@@ -56,6 +64,8 @@ function EditForm<Resource, Form extends object, Change extends object>({
   opened,
   onBusy,
   noValidate = false,
+  paths,
+  columns = 1,
   beforeSave,
   onSaved,
   onClose,
@@ -79,9 +89,15 @@ function EditForm<Resource, Form extends object, Change extends object>({
     onClose()
   }
   return (
-    <form id={id} onSubmit={submit} noValidate={noValidate} className="flex flex-col gap-5">
+    <form
+      id={id}
+      onSubmit={submit}
+      noValidate={noValidate}
+      className={cx('grid grid-cols-[minmax(0,1fr)] gap-5', columns === 2 && 'sm:grid-cols-2')}
+    >
       <ConflictNote {...edit} fields={options.fields} />
       {children(edit)}
+      <FormProblem problem={edit.problem} fields={paths} />
     </form>
   )
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { rebase, sameSet } from './rebase.ts'
+import { changedPart, type Fields, rebase, sameSet, wholeOf } from './rebase.ts'
 
 type Form = { name: string; values: string[]; minutes: string }
 const fields = {
@@ -29,4 +29,19 @@ test('a field that both users changed is a conflict, and the form keeps its valu
 
 test('the same change by both users and another order of a list are no conflict', () => {
   expect(rebased({ minutes: '10', values: ['b', 'a'] }, { minutes: '10' })).toMatchObject({ conflicts: [], taken: [] })
+})
+
+test('only changed fields are sent, as the resource has them, and those of one object together', () => {
+  const inSettings: Fields<Form> = {
+    ...fields,
+    values: { ...fields.values, change: ({ values }) => ({ settings: { values } }) },
+    minutes: { ...fields.minutes, change: ({ minutes }) => ({ settings: { minutes: Number(minutes) } }) },
+  }
+  expect(changedPart(inSettings, base, { ...base, values: ['b', 'a'] })).toEqual({})
+  expect(changedPart(inSettings, base, { ...base, name: 'shop', minutes: '30' })).toEqual({
+    name: 'shop',
+    settings: { minutes: 30 },
+  })
+  const settings = { values: ['a', 'b'], minutes: 5 }
+  expect(wholeOf(inSettings, base)).toEqual({ name: 'www', settings })
 })

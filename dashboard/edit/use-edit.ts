@@ -1,7 +1,7 @@
 import { queryOptions, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiProblem, api, type Versioned } from '../api.ts'
-import { type Fields, isSame, rebase } from './rebase.ts'
+import { changedPart, type Fields, isSame, rebase } from './rebase.ts'
 
 /** The stored resource with its ETag. `path` includes the query. */
 export const openedQuery = <Resource>(path: string) =>
@@ -18,10 +18,8 @@ const MAX_ATTEMPTS = 4
 export type EditOptions<Resource, Form, Change> = {
   /** Includes the query, because the ETag depends on it. */
   path: string
-  fields: Fields<Form>
+  fields: Fields<Form, Change>
   formOf: (resource: Resource) => Form
-  /** Only the changed fields. */
-  changeOf: (resource: Resource, form: Form) => Change
 }
 
 /** A change of the same resource by another user. `chosen` has the selected value of each conflict. */
@@ -44,7 +42,7 @@ export type Edit<Resource, Form extends object, Change extends object> = ReturnT
  */
 export function useEdit<Resource, Form extends object, Change extends object>(
   opened: Versioned<Resource>,
-  { path, fields, formOf, changeOf }: EditOptions<Resource, Form, Change>,
+  { path, fields, formOf }: EditOptions<Resource, Form, Change>,
 ) {
   const queries = useQueryClient()
   const [base, setBase] = useState(opened)
@@ -53,7 +51,7 @@ export function useEdit<Resource, Form extends object, Change extends object>(
   const [conflict, setConflict] = useState<Conflict<Form>>()
   const [problem, setProblem] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
-  const change = changeOf(base.value, form)
+  const change = changedPart(fields, formOf(base.value), form)
   const isChanged = Object.keys(change).length > 0
 
   const reset = (version: Versioned<Resource>) => {
@@ -91,7 +89,8 @@ export function useEdit<Resource, Form extends object, Change extends object>(
       let version = base
       for (let attempt = 1; ; attempt++) {
         try {
-          const saved = await api.patchIfMatch<Resource>(path, changeOf(version.value, form), version.etag)
+          const part = changedPart(fields, formOf(version.value), form)
+          const saved = await api.patchIfMatch<Resource>(path, part, version.etag)
           reset(saved)
           void queries.invalidateQueries(openedQuery(path))
           return saved.value

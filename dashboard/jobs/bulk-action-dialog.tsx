@@ -9,7 +9,7 @@ import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input, TextArea } from '../ui/field.tsx'
 import { Skeleton } from '../ui/page.tsx'
-import { fromLocalInput, localTimeZone, nextHours } from '../ui/period.tsx'
+import { FromToFields, fromLocalInput, nextHours } from '../ui/period.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { BULK_ACTIONS, type BulkAction, type JobParameters, type JobTarget } from './bulk-actions.ts'
@@ -169,20 +169,12 @@ function ParametersForm({
       )}
       {act === 'plan' && (
         <div className="grid gap-3 sm:grid-cols-2">
-          <Field label="From" hint={`Your time: ${localTimeZone()}.`}>
-            <Input
-              type="datetime-local"
-              value={period.from}
-              onChange={(event) => setPeriod({ ...period, from: event.currentTarget.value })}
-            />
-          </Field>
-          <Field label="To" hint={`At most ${MAX_PLAN_DAYS} days later.`}>
-            <Input
-              type="datetime-local"
-              value={period.to}
-              onChange={(event) => setPeriod({ ...period, to: event.currentTarget.value })}
-            />
-          </Field>
+          <FromToFields
+            form={period}
+            set={(part) => setPeriod({ ...period, ...part })}
+            problem={undefined}
+            toHint={`At most ${MAX_PLAN_DAYS} days later.`}
+          />
         </div>
       )}
       {(act === 'tag' || act === 'untag') && (

@@ -2,9 +2,9 @@ import { useState } from 'react'
 import { buildUrl } from '../api.ts'
 import { EditDialog } from '../edit/edit-dialog.tsx'
 import { Field, Input, TextArea } from '../ui/field.tsx'
-import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { fieldError } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { LABEL_FIELDS, LABELS_INCLUDE, labelsChangeOf, labelsDraftOf, parsePairs } from './labels-draft.ts'
+import { LABEL_FIELDS, LABELS_INCLUDE, labelsDraftOf, parsePairs } from './labels-draft.ts'
 
 type DialogProps = {
   /** The path of the monitor or group in the API. */
@@ -23,8 +23,8 @@ export function LabelsDialog({ path, onSaved, onClose }: DialogProps) {
       description="Your own id, tags and metadata, for filters and integrations."
       path={buildUrl(path, { include: LABELS_INCLUDE })}
       fields={LABEL_FIELDS}
+      paths={Object.keys(LABEL_FIELDS)}
       formOf={labelsDraftOf}
-      changeOf={labelsChangeOf}
       noValidate
       beforeSave={({ form }) => {
         setSubmitted(true)
@@ -38,7 +38,6 @@ export function LabelsDialog({ path, onSaved, onClose }: DialogProps) {
     >
       {({ form, set, problem }) => (
         <>
-          {problem !== undefined && <ProblemNote problem={problem} fields={shownPaths(problem)} />}
           <Field
             label="Tags"
             isOptional
@@ -84,10 +83,4 @@ export function LabelsDialog({ path, onSaved, onClose }: DialogProps) {
       )}
     </EditDialog>
   )
-}
-
-/** The error paths that a field shows. `tags.2` is shown at the tags. */
-function shownPaths(problem: unknown): string[] {
-  const paths = Object.keys((problem as { errors?: object }).errors ?? {})
-  return paths.filter((path) => path.split('.')[0]! in LABEL_FIELDS)
 }

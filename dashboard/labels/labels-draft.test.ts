@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
-import { labelsChangeOf, labelsDraftOf, parsePairs } from './labels-draft.ts'
+import { changedPart } from '../edit/rebase.ts'
+import { LABEL_FIELDS, type LabelsDraft, labelsDraftOf, parsePairs } from './labels-draft.ts'
 
 const stored = { external_id: 'customer-300/www', tags: ['prod', 'eu'], metadata: { customer: 'acme', note: 'a=b' } }
 const draft = labelsDraftOf(stored)
+const changeTo = (other: LabelsDraft) => changedPart(LABEL_FIELDS, draft, other)
 
 test('the labels form has tags in one line and one metadata pair per line', () => {
   expect(draft).toEqual({ external_id: 'customer-300/www', tags: 'prod eu', metadata: 'customer=acme\nnote=a=b' })
@@ -10,10 +12,10 @@ test('the labels form has tags in one line and one metadata pair per line', () =
 })
 
 test('only changed labels are sent, and emptied ones are cleared', () => {
-  expect(labelsChangeOf(stored, draft)).toEqual({})
-  expect(labelsChangeOf(stored, { ...draft, tags: 'eu, prod,,eu' })).toEqual({})
-  expect(labelsChangeOf(stored, { ...draft, metadata: '\nnote = a=b \ncustomer=acme' })).toEqual({})
-  expect(labelsChangeOf(stored, { external_id: ' ', tags: 'beta', metadata: '' })).toEqual({
+  expect(changeTo(draft)).toEqual({})
+  expect(changeTo({ ...draft, tags: 'eu, prod,,eu' })).toEqual({})
+  expect(changeTo({ ...draft, metadata: '\nnote = a=b \ncustomer=acme' })).toEqual({})
+  expect(changeTo({ external_id: ' ', tags: 'beta', metadata: '' })).toEqual({
     external_id: null,
     tags: ['beta'],
     metadata: {},

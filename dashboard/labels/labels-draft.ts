@@ -40,25 +40,25 @@ export function parsePairs(text: string): { pairs: Metadata; problem?: string } 
 const sorted = (values: readonly string[]) => JSON.stringify([...values].sort())
 const pairTexts = (text: string) => Object.entries(parsePairs(text).pairs).map(([key, value]) => `${key}=${value}`)
 
-export const LABEL_FIELDS: Fields<LabelsDraft> = {
-  external_id: { label: 'External id', text: (id) => id, same: (one, other) => one.trim() === other.trim() },
-  tags: { label: 'Tags', text: (tags) => tags, same: (one, other) => sorted(tagsOf(one)) === sorted(tagsOf(other)) },
+type LabelsChange = { external_id?: string | null; tags?: string[]; metadata?: Metadata }
+
+export const LABEL_FIELDS: Fields<LabelsDraft, LabelsChange> = {
+  external_id: {
+    label: 'External id',
+    text: (id) => id,
+    same: (one, other) => one.trim() === other.trim(),
+    change: ({ external_id }) => ({ external_id: external_id.trim() || null }),
+  },
+  tags: {
+    label: 'Tags',
+    text: (tags) => tags,
+    same: (one, other) => sorted(tagsOf(one)) === sorted(tagsOf(other)),
+    change: ({ tags }) => ({ tags: tagsOf(tags) }),
+  },
   metadata: {
     label: 'Metadata',
     text: (pairs) => pairs,
     same: (one, other) => sorted(pairTexts(one)) === sorted(pairTexts(other)),
+    change: ({ metadata }) => ({ metadata: parsePairs(metadata).pairs }),
   },
-}
-
-type LabelsChange = { external_id?: string | null; tags?: string[]; metadata?: Metadata }
-
-/** Only the changed fields, so that concurrent changes of other fields are kept. */
-export function labelsChangeOf(stored: Labels, draft: LabelsDraft): LabelsChange {
-  const original = labelsDraftOf(stored)
-  const differs = (name: keyof LabelsDraft) => !LABEL_FIELDS[name].same!(original[name], draft[name])
-  return {
-    ...(differs('external_id') ? { external_id: draft.external_id.trim() || null } : {}),
-    ...(differs('tags') ? { tags: tagsOf(draft.tags) } : {}),
-    ...(differs('metadata') ? { metadata: parsePairs(draft.metadata).pairs } : {}),
-  }
 }

@@ -55,15 +55,13 @@ export function BillingDetails() {
 
 const FIELDS = Object.fromEntries(
   BILLING_FIELDS.map(({ name, label }) => [name, { label, text: (value: string | null) => value ?? '' }]),
-) as Fields<Billing>
+) as Fields<Billing, BillingChange>
 const formOf = (billing: Billing): Billing => billing
-const changeOf = (billing: Billing, form: Billing): BillingChange =>
-  Object.fromEntries(BILLING_FIELDS.flatMap(({ name }) => (form[name] === billing[name] ? [] : [[name, form[name]]])))
 
 function Form({ opened }: { opened: Versioned<Billing> }) {
   const { can } = useSession()
   const toast = useToast()
-  const edit = useEdit(opened, { path: '/organization/billing', fields: FIELDS, formOf, changeOf })
+  const edit = useEdit(opened, { path: '/organization/billing', fields: FIELDS, formOf })
   const { form, problem } = edit
   const isReadOnly = !can('own')
   const submit = async (event: FormEvent) => {

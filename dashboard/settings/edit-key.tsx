@@ -1,9 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { type ApiKey, type ApiKeyChange, KEY_LIMITS } from '#contract/api-keys.ts'
 import { EditDialog } from '../edit/edit-dialog.tsx'
-import { type Fields, isSame } from '../edit/rebase.ts'
+import type { Fields } from '../edit/rebase.ts'
 import { Field, Input } from '../ui/field.tsx'
-import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { fieldError } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { LimitFields, RoleField } from './key-fields.tsx'
@@ -26,28 +26,23 @@ const dateText = (time: string) => new Intl.DateTimeFormat(undefined, { dateStyl
 const expiryText = (expires: string) =>
   EXPIRY_OPTIONS.find(({ value }) => value === expires)?.label ?? `On ${dateText(expires)}`
 
-const FIELDS: Fields<KeyForm> = {
+const FIELDS: Fields<KeyForm, ApiKeyChange> = {
   name: { label: 'Name', text: (name) => name },
   role: { label: 'Role', text: (role) => KEY_ROLES[role].label },
-  expires: { label: 'Expires', text: expiryText },
+  expires: {
+    label: 'Expires',
+    text: expiryText,
+    change: ({ expires }) => ({ expires: expiryOf(expires, Date.now()) }),
+  },
   limits: {
     label: 'Requests per minute',
     text: (limits) => KEY_LIMITS.map((kind) => `${LIMIT_LABELS[kind]}: ${limits[kind] || 'server'}`).join(', '),
+    change: (form, before) => ({ limits: limitChanges(before.limits, form.limits) }),
   },
 }
 const formOf = ({ name, role, expires, limits }: ApiKey): KeyForm => ({
   ...{ name, role, expires: expires ?? '', limits: limitTextsOf(limits) },
 })
-function changeOf(key: ApiKey, form: KeyForm): ApiKeyChange {
-  const original = formOf(key)
-  const limits = limitChanges(original.limits, form.limits)
-  return {
-    ...(isSame(FIELDS, 'name', original, form) ? {} : { name: form.name }),
-    ...(isSame(FIELDS, 'role', original, form) ? {} : { role: form.role }),
-    ...(isSame(FIELDS, 'expires', original, form) ? {} : { expires: expiryOf(form.expires, Date.now()) }),
-    ...(Object.keys(limits).length === 0 ? {} : { limits }),
-  }
-}
 
 export function EditKey({ apiKey: { id, name }, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const queries = useQueryClient()
@@ -58,8 +53,8 @@ export function EditKey({ apiKey: { id, name }, onClose }: { apiKey: ApiKey; onC
       description="Changes apply from the next request with the key."
       path={`/api-keys/${id}`}
       fields={FIELDS}
+      paths={KEY_FIELDS}
       formOf={formOf}
-      changeOf={changeOf}
       onSaved={(saved) => {
         void queries.invalidateQueries({ queryKey: ['keys'] })
         toast.done(`API key ${saved.name} saved.`)
@@ -80,7 +75,6 @@ export function EditKey({ apiKey: { id, name }, onClose }: { apiKey: ApiKey; onC
             />
           </Field>
           <LimitFields value={form.limits} onChange={(limits) => set({ limits })} problem={problem} />
-          {problem !== undefined && <ProblemNote problem={problem} fields={KEY_FIELDS} />}
         </>
       )}
     </EditDialog>

@@ -4,7 +4,7 @@ import type { Organization, OrganizationChange } from '#contract/organization.ts
 import { ApiProblem, type Versioned } from '../api.ts'
 import { ConflictNote } from '../edit/conflict-note.tsx'
 import { LoadResource } from '../edit/load-resource.tsx'
-import { type Fields, isSame, sameSet } from '../edit/rebase.ts'
+import { type Fields, sameSet } from '../edit/rebase.ts'
 import { useEdit } from '../edit/use-edit.ts'
 import { ME, useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
@@ -22,17 +22,30 @@ const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zon
 const PATHS = ['name', 'slug', 'settings.timezone', 'settings.event_retention_days', 'settings.logo']
 
 type Values = { name: string; slug: string; timezone: string; days: string; emails: string; logo: string }
-const FIELDS: Fields<Values> = {
+const FIELDS: Fields<Values, OrganizationChange> = {
   name: { label: 'Name', text: (name) => name },
   slug: { label: 'Short name', text: (slug) => slug },
-  timezone: { label: 'Time zone', text: (timezone) => timezone },
-  days: { label: 'Keep events for', text: (days) => (days === '' ? 'as long as the plan allows' : `${days} days`) },
+  timezone: {
+    label: 'Time zone',
+    text: (timezone) => timezone,
+    change: ({ timezone }) => ({ settings: { timezone } }),
+  },
+  days: {
+    label: 'Keep events for',
+    text: (days) => (days === '' ? 'as long as the plan allows' : `${days} days`),
+    change: ({ days }) => ({ settings: { event_retention_days: days === '' ? null : Number(days) } }),
+  },
   emails: {
     label: 'Alert emails',
     text: (emails) => addressesOf(emails).join(', '),
     same: (one, other) => sameSet(addressesOf(one), addressesOf(other)),
+    change: ({ emails }) => ({ settings: { alert_emails: addressesOf(emails) } }),
   },
-  logo: { label: 'Logo', text: (logo) => (logo === '' ? 'none' : 'an image') },
+  logo: {
+    label: 'Logo',
+    text: (logo) => (logo === '' ? 'none' : 'an image'),
+    change: ({ logo }) => ({ settings: { logo: logo === '' ? null : logo } }),
+  },
 }
 
 export function OrganizationSettings() {
@@ -47,7 +60,7 @@ function Form({ opened }: { opened: Versioned<Organization> }) {
   const { can } = useSession()
   const queries = useQueryClient()
   const toast = useToast()
-  const edit = useEdit(opened, { path: '/organization', fields: FIELDS, formOf, changeOf })
+  const edit = useEdit(opened, { path: '/organization', fields: FIELDS, formOf })
   const { form, set, problem } = edit
   const [sentEmails, setSentEmails] = useState('')
   const save = async () => {
@@ -172,22 +185,6 @@ const formOf = ({ name, slug, settings }: Organization): Values => ({
   emails: settings.alert_emails.join('\n'),
   logo: settings.logo ?? '',
 })
-
-function changeOf(organization: Organization, form: Values): OrganizationChange {
-  const original = formOf(organization)
-  const differs = (name: keyof Values) => !isSame(FIELDS, name, original, form)
-  const settings = {
-    ...(differs('timezone') ? { timezone: form.timezone } : {}),
-    ...(differs('days') ? { event_retention_days: form.days === '' ? null : Number(form.days) } : {}),
-    ...(differs('emails') ? { alert_emails: addressesOf(form.emails) } : {}),
-    ...(differs('logo') ? { logo: form.logo === '' ? null : form.logo } : {}),
-  }
-  return {
-    ...(differs('name') ? { name: form.name } : {}),
-    ...(differs('slug') ? { slug: form.slug } : {}),
-    ...(Object.keys(settings).length > 0 ? { settings } : {}),
-  }
-}
 
 /** Empty means as long as the plan allows. */
 const shortensRetention = (before: string, now: string) => now !== '' && (before === '' || Number(now) < Number(before))

@@ -1,36 +1,31 @@
 import { useQueryClient } from '@tanstack/react-query'
 import type { Agent, AgentChange, AgentRole } from '#contract/agents.ts'
 import { EditDialog } from '../edit/edit-dialog.tsx'
-import { type Fields, isSame } from '../edit/rebase.ts'
+import type { Fields } from '../edit/rebase.ts'
 import { ME, useSession } from '../session.tsx'
 import { Field, Input } from '../ui/field.tsx'
-import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { fieldError } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { AffectedKeys } from './affected-keys.tsx'
 import { assignableRoles, ROLES } from './roles.ts'
 
 type AgentForm = { name: string; role: AgentRole; notification_email: string }
-const FIELDS: Fields<AgentForm> = {
+const FIELDS: Fields<AgentForm, AgentChange> = {
   name: { label: 'Name', text: (name) => name },
   role: { label: 'Role', text: (role) => ROLES.find(({ value }) => value === role)?.label ?? role },
-  notification_email: { label: 'Notification email', text: (email) => email, same: (a, b) => a.trim() === b.trim() },
+  notification_email: {
+    label: 'Notification email',
+    text: (email) => email,
+    same: (a, b) => a.trim() === b.trim(),
+    change: ({ notification_email }) => ({ notification_email: notification_email.trim() || null }),
+  },
 }
 const formOf = ({ name, role, notification_email }: Agent): AgentForm => ({
   name,
   role,
   notification_email: notification_email ?? '',
 })
-function changeOf(agent: Agent, form: AgentForm): AgentChange {
-  const original = formOf(agent)
-  return {
-    ...(isSame(FIELDS, 'name', original, form) ? {} : { name: form.name }),
-    ...(isSame(FIELDS, 'role', original, form) ? {} : { role: form.role }),
-    ...(isSame(FIELDS, 'notification_email', original, form)
-      ? {}
-      : { notification_email: form.notification_email.trim() || null }),
-  }
-}
 
 const rank = (role: AgentRole) => ROLES.findIndex(({ value }) => value === role)
 
@@ -44,8 +39,8 @@ export function EditAgent({ agent, isYou, onClose }: { agent: Agent; isYou: bool
       description={agent.email}
       path={`/agents/${agent.id}`}
       fields={FIELDS}
+      paths={Object.keys(FIELDS)}
       formOf={formOf}
-      changeOf={changeOf}
       onSaved={(saved) => {
         for (const key of ['agents', 'keys']) void queries.invalidateQueries({ queryKey: [key] })
         if (isYou) void queries.invalidateQueries({ queryKey: ME })
@@ -79,7 +74,6 @@ export function EditAgent({ agent, isYou, onClose }: { agent: Agent; isYou: bool
               onChange={(event) => set({ notification_email: event.target.value })}
             />
           </Field>
-          {problem !== undefined && <ProblemNote problem={problem} fields={Object.keys(FIELDS)} />}
         </>
       )}
     </EditDialog>

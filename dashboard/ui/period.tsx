@@ -56,6 +56,30 @@ export function PeriodFields({
   )
 }
 
+type FromToProps = {
+  form: { from: string; to: string }
+  set: (part: { from?: string; to?: string }) => void
+  problem: unknown
+  toHint?: string
+}
+
+/** When something begins and ends: two `datetime-local` inputs. */
+export function FromToFields({ form: { from, to }, set, problem, toHint }: FromToProps) {
+  return (
+    <>
+      <Field label="From" hint={`Your time: ${localTimeZone()}.`} error={fieldError(problem, 'from')}>
+        <Input type="datetime-local" required value={from} onChange={(event) => set({ from: event.target.value })} />
+      </Field>
+      <Field label="To" hint={toHint} error={fieldError(problem, 'to')}>
+        <Input type="datetime-local" required value={to} onChange={(event) => set({ to: event.target.value })} />
+      </Field>
+    </>
+  )
+}
+
+/** A `datetime-local` value to read. */
+export const localText = (local: string): string => local.replace('T', ' ')
+
 /** The value of a `datetime-local` input, to the minute, in the user's time zone. `offset` is in minutes behind UTC, as in Date. */
 export function toLocalInput(instant: number, offset = new Date(instant).getTimezoneOffset()): string {
   return new Date(instant - offset * 60_000).toISOString().slice(0, 16)

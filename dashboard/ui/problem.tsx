@@ -11,10 +11,12 @@ export function problemMessage(problem: unknown): string {
   return problem.message
 }
 
-/** An error message. `fields` are those that show their own errors; the others are listed here. */
+/** An error message. `fields` are those that show their own errors, `tags` also that of `tags.2`; the others are listed here. */
 export function ProblemNote({ problem, fields = [] }: { problem: unknown; fields?: readonly string[] }) {
   const others =
-    problem instanceof ApiProblem ? Object.entries(problem.errors).filter(([path]) => !fields.includes(path)) : []
+    problem instanceof ApiProblem
+      ? Object.entries(problem.errors).filter(([path]) => !fields.some((name) => `${path}.`.startsWith(`${name}.`)))
+      : []
   const areAllAtFields = problem instanceof ApiProblem && others.length === 0 && Object.keys(problem.errors).length > 0
   return (
     <div role="alert" className="flex gap-2.5 rounded-md bg-bad-wash px-3 py-2.5 text-sm text-bad">
@@ -27,6 +29,15 @@ export function ProblemNote({ problem, fields = [] }: { problem: unknown; fields
           </p>
         ))}
       </div>
+    </div>
+  )
+}
+
+/** Why a form was not saved, at its end. */
+export function FormProblem({ problem, fields }: { problem: unknown; fields: readonly string[] }) {
+  return (
+    <div aria-live="polite" className="col-span-full empty:hidden">
+      {problem !== undefined && <ProblemNote problem={problem} fields={fields} />}
     </div>
   )
 }

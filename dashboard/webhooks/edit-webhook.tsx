@@ -1,9 +1,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { Webhook } from '#contract/webhooks.ts'
 import { EditDialog } from '../edit/edit-dialog.tsx'
-import { ProblemNote } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { changeOf, fieldsOf, formOf } from './form-values.ts'
+import { fieldsOf, formOf } from './form-values.ts'
 import { groupsQuery } from './queries.ts'
 import { WEBHOOK_FIELDS, WebhookFields } from './webhook-fields.tsx'
 
@@ -17,8 +16,8 @@ export function EditWebhook({ webhook: { id }, onClose }: { webhook: Webhook; on
       title="Edit webhook"
       path={`/webhooks/${id}`}
       fields={fields}
+      paths={WEBHOOK_FIELDS}
       formOf={formOf}
-      changeOf={changeOf}
       onSaved={() => {
         for (const key of ['webhooks', 'groups', 'requests']) void queries.invalidateQueries({ queryKey: [key] })
         toast.done('Webhook saved.')
@@ -31,7 +30,6 @@ export function EditWebhook({ webhook: { id }, onClose }: { webhook: Webhook; on
           {base.state === 'paused' && (change.url !== undefined || change.headers !== undefined) && (
             <p className="text-sm text-soft">The webhook is paused. Saving triggers a delivery attempt.</p>
           )}
-          {problem !== undefined && <ProblemNote problem={problem} fields={WEBHOOK_FIELDS} />}
         </>
       )}
     </EditDialog>

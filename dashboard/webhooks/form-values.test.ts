@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Webhook } from '#contract/webhooks.ts'
-import { changeOf, emptyForm, formOf, newWebhookOf } from './form-values.ts'
+import { changedPart } from '../edit/rebase.ts'
+import { emptyForm, fieldsOf, formOf, newWebhookOf, type WebhookForm } from './form-values.ts'
+
+const changeOf = (before: Webhook, form: WebhookForm) => changedPart(fieldsOf(String), formOf(before), form)
 
 const webhook: Webhook = {
   id: 'whk_1',

@@ -5,7 +5,7 @@ import {
   type Webhook,
   type WebhookChange,
 } from '#contract/webhooks.ts'
-import { type Fields, isSame, sameSet } from '../edit/rebase.ts'
+import { type Fields, sameSet } from '../edit/rebase.ts'
 import { includeLabel } from './status.tsx'
 
 /** The values of the form. Headers without a name are ignored. */
@@ -61,45 +61,46 @@ export const newWebhookOf = (form: WebhookForm): NewWebhook => ({
   ...(form.secret === undefined ? {} : { secret: form.secret }),
 })
 
-export const fieldsOf = (groupName: (id: string) => string): Fields<WebhookForm> => ({
-  url: { label: 'URL', text: (url) => url, same: (one, other) => one.trim() === other.trim() },
+/** A change of url or headers triggers an attempt of a paused webhook. */
+export const fieldsOf = (groupName: (id: string) => string): Fields<WebhookForm, WebhookChange> => ({
+  url: {
+    label: 'URL',
+    text: (url) => url,
+    same: (one, other) => one.trim() === other.trim(),
+    change: ({ url }) => ({ url: url.trim() }),
+  },
   groups: { label: 'Groups', text: (groups) => groups.map(groupName).join(', '), same: sameSet },
-  isOfAll: { label: 'All groups', text: (isOfAll) => (isOfAll ? 'yes' : 'no') },
+  isOfAll: {
+    label: 'All groups',
+    text: (isOfAll) => (isOfAll ? 'yes' : 'no'),
+    change: ({ isOfAll }) => ({ all_groups: isOfAll }),
+  },
   headers: {
     label: 'Headers',
     text: (lines) => headerLines(lines).join('\n'),
     same: (one, other) => sameSet(headerLines(one), headerLines(other)),
+    change: ({ headers }) => ({ headers: headersOf(headers) }),
   },
   includes: {
     label: 'Add to the payload',
     text: (includes) => includes.map(includeLabel).join(', ') || 'nothing',
     same: sameSet,
+    change: includesOf,
   },
-  isBatched: { label: 'Send changes in batches', text: (isBatched) => (isBatched ? 'yes' : 'no') },
+  isBatched: {
+    label: 'Send changes in batches',
+    text: (isBatched) => (isBatched ? 'yes' : 'no'),
+    change: (form) => ({ batch: form.isBatched ? batchOf(form) : null }),
+  },
   batch: {
     label: 'Batches',
     text: ({ max_events, max_wait_seconds }) => `${max_events} changes, ${max_wait_seconds} seconds`,
     same: (one, other) => one.max_events === other.max_events && one.max_wait_seconds === other.max_wait_seconds,
+    change: (form) => (form.isBatched ? { batch: batchOf(form) } : {}),
   },
   // Only rotation changes it.
   secret: { label: 'Secret', text: () => '', same: () => true },
 })
-
-/** Only the changed fields: a change of url or headers triggers an attempt of a paused webhook. */
-export function changeOf(before: Webhook, form: WebhookForm): WebhookChange {
-  const original = formOf(before)
-  const fields = fieldsOf(String)
-  return {
-    ...(isSame(fields, 'url', original, form) ? {} : { url: form.url.trim() }),
-    ...(isSame(fields, 'groups', original, form) ? {} : { groups: form.groups }),
-    ...(isSame(fields, 'isOfAll', original, form) ? {} : { all_groups: form.isOfAll }),
-    ...(isSame(fields, 'headers', original, form) ? {} : { headers: headersOf(form.headers) }),
-    ...(isSame(fields, 'includes', original, form) ? {} : includesOf(form)),
-    ...(isSame(fields, 'isBatched', original, form) && (!form.isBatched || isSame(fields, 'batch', original, form))
-      ? {}
-      : { batch: form.isBatched ? batchOf(form) : null }),
-  }
-}
 
 /** The server rejects unknown values. */
 const includesOf = ({ includes }: WebhookForm) => ({ payload_includes: includes as PayloadInclude[] })

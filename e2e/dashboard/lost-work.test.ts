@@ -46,21 +46,27 @@ test('a filled form asks before it is discarded, survives an outage, and shows w
   expect(await form.getByLabel('Delay in minutes').inputValue()).toBe('4')
   await page.unroute(outage)
 
+  // A colleague's change of another field is shown, and both are saved.
   await colleagueSaves({ name: 'Renamed' })
   await form.getByRole('button', { name: 'Save' }).click()
   const note = form
     .getByRole('alert')
     .filter({ hasText: 'Not saved: someone else changed this while you were editing.' })
-  await expect.poll(() => note.getByRole('button', { name: 'Overwrite' }).evaluate(isInView)).toBe(true)
+  await expect.poll(() => note.getByText('Renamed').evaluate(isInView)).toBe(true)
   expect(await stored()).toMatchObject({ name: 'Renamed', delay: 10 })
-  await form.getByRole('button', { name: 'Reload' }).click()
-  await expect.poll(() => form.getByRole('textbox', { name: 'Name', exact: true }).inputValue()).toBe('Renamed')
-  expect(await form.getByLabel('Delay in minutes').inputValue()).toBe('10')
-
-  await form.getByLabel('Delay in minutes').fill('7')
-  await colleagueSaves({ name: 'Again' })
+  expect(await form.getByRole('textbox', { name: 'Name', exact: true }).inputValue()).toBe('Renamed')
   await form.getByRole('button', { name: 'Save' }).click()
-  await form.getByRole('button', { name: 'Overwrite' }).click()
+  await form.waitFor({ state: 'detached' })
+  expect(await stored()).toMatchObject({ name: 'Renamed', delay: 4 })
+
+  // For a field that both changed, the user chooses.
+  await open()
+  await form.getByLabel('Delay in minutes').fill('7')
+  await colleagueSaves({ delay: 9 })
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.getByRole('radio', { name: /Use saved value\s*9/ }).waitFor()
+  await form.getByRole('radio', { name: /Keep my value\s*7/ }).click()
+  await form.getByRole('button', { name: 'Save' }).click()
   await form.waitFor({ state: 'detached' })
   expect(await stored()).toMatchObject({ name: 'Renamed', delay: 7 })
 

@@ -11,9 +11,9 @@ import type { MonitorDetails } from '../queries.ts'
 import { useToggleActive } from '../toggle-active.ts'
 import type { Checking } from './checking.ts'
 import { curlOf } from './curl.ts'
-import { MonitorEdit } from './edit.tsx'
 import { useStartWait } from './wait.tsx'
 
+const MonitorEdit = lazy(async () => ({ default: (await import('./edit.tsx')).MonitorEdit }))
 const PlanDialog = lazy(async () => ({ default: (await import('../../planned-changes/dialog.tsx')).PlanDialog }))
 
 type ActionsProps = { monitor: MonitorDetails; checking: Checking }
@@ -78,8 +78,10 @@ export function MonitorActions({ monitor, checking }: ActionsProps) {
           </>
         )}
       </Menu>
-      <MonitorEdit monitor={monitor} isOpen={dialog === 'edit'} onClose={close} />
-      <Suspense>{dialog === 'plan' && <PlanDialog monitor={monitor} onClose={close} />}</Suspense>
+      <Suspense>
+        {dialog === 'edit' && <MonitorEdit monitor={monitor} onClose={close} />}
+        {dialog === 'plan' && <PlanDialog monitor={monitor} onClose={close} />}
+      </Suspense>
       <CurlDialog monitor={monitor} isOpen={dialog === 'curl'} onClose={close} />
       {dialog === 'delete' && (
         <DeleteMonitor monitor={monitor} onDeleted={() => navigate({ to: '/monitors' })} onClose={close} />

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { changedPart } from '../../edit/rebase.ts'
 import type { MonitorDetails } from '../queries.ts'
-import { changeOf, draftOf, resetsState, withoutEmptyLines } from './edit-change.ts'
+import { type Draft, draftOf, FIELDS, resetsState, withoutEmptyLines } from './edit-change.ts'
 
 const monitor: MonitorDetails = {
   id: 'mon_1',
@@ -20,9 +21,10 @@ const monitor: MonitorDetails = {
   group: 'production',
 }
 const draft = draftOf(monitor)
+const changeTo = (other: Draft) => changedPart(FIELDS, draft, other)
 
 test('unchanged fields are not sent, also in another order or with empty lines', () => {
-  expect(changeOf(monitor, { ...draft, expected_value: ['192.0.2.2', '', '192.0.2.1'] })).toEqual({})
+  expect(changeTo({ ...draft, expected_value: ['192.0.2.2', '', '192.0.2.1'] })).toEqual({})
 })
 
 test('each changed field is sent as the API expects it', () => {
@@ -36,7 +38,7 @@ test('each changed field is sent as the API expects it', () => {
     resolution: 'resolvers' as const,
     group: 'default',
   }
-  expect(changeOf(monitor, other)).toEqual({
+  expect(changeTo(other)).toEqual({
     full_domain: 'shop.example.com',
     record_type: 'AAAA',
     expected_value: ['2001:db8::1'],
@@ -49,10 +51,10 @@ test('each changed field is sent as the API expects it', () => {
 })
 
 test('another record or expected value resets the state; interval and notifications do not', () => {
-  expect(resetsState(changeOf(monitor, { ...draft, expected_value: ['192.0.2.9'] }))).toBe(true)
-  expect(resetsState(changeOf(monitor, { ...draft, name: 'example.com' }))).toBe(true)
-  expect(resetsState(changeOf(monitor, { ...draft, resolution: 'public' }))).toBe(true)
-  expect(resetsState(changeOf(monitor, { ...draft, frequency: '60', notify: 'on_success', group: 'x' }))).toBe(false)
+  expect(resetsState(changeTo({ ...draft, expected_value: ['192.0.2.9'] }))).toBe(true)
+  expect(resetsState(changeTo({ ...draft, name: 'example.com' }))).toBe(true)
+  expect(resetsState(changeTo({ ...draft, resolution: 'public' }))).toBe(true)
+  expect(resetsState(changeTo({ ...draft, frequency: '60', notify: 'on_success', group: 'x' }))).toBe(false)
 })
 
 test('empty lines are removed, except for one', () => {

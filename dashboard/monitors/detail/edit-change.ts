@@ -1,7 +1,7 @@
 import type { MonitorChange, Notify, Resolution } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import { recordName } from '#contract/wording.ts'
-import { type Fields, isSame, sameSet } from '../../edit/rebase.ts'
+import { type Fields, sameSet } from '../../edit/rebase.ts'
 import type { MonitorDetails } from '../queries.ts'
 import { NOTIFY_CHOICES, RESOLUTION_CHOICES } from '../text.ts'
 
@@ -30,20 +30,30 @@ export const draftOf = (monitor: MonitorDetails): Draft => ({
 
 const withoutEmpty = (values: readonly string[]) => values.filter((value) => value.trim() !== '')
 
-export const FIELDS: Fields<Draft> = {
-  name: { label: 'Name', text: (name) => name, same: (one, other) => one.trim() === other.trim() },
+export const FIELDS: Fields<Draft, MonitorChange> = {
+  name: {
+    label: 'Name',
+    text: (name) => name,
+    same: (one, other) => one.trim() === other.trim(),
+    change: ({ name }) => ({ full_domain: name.trim() }),
+  },
   record_type: { label: 'Type', text: (type) => type },
   expected_value: {
     label: 'Expected values',
     text: (values) => withoutEmpty(values).join(', '),
     same: (one, other) => sameSet(withoutEmpty(one), withoutEmpty(other)),
+    change: ({ expected_value }) => ({ expected_value: withoutEmpty(expected_value) }),
   },
   is_exact_match: { label: 'Match', text: (isExact) => (isExact ? 'Exact' : 'Flexible') },
   notify: {
     label: 'Webhook notifications',
     text: (notify) => NOTIFY_CHOICES.find(({ value }) => value === notify)!.label,
   },
-  frequency: { label: 'Check interval in minutes', text: (minutes) => minutes },
+  frequency: {
+    label: 'Check interval in minutes',
+    text: (minutes) => minutes,
+    change: ({ frequency }) => ({ frequency: Number(frequency) }),
+  },
   resolution: {
     label: 'Answers that count',
     text: (resolution) => RESOLUTION_CHOICES.find(({ value }) => value === resolution)!.label,
@@ -55,22 +65,6 @@ export const FIELDS: Fields<Draft> = {
 export const withoutEmptyLines = (values: readonly string[]): string[] => {
   const nonEmpty = withoutEmpty(values)
   return nonEmpty.length > 0 ? nonEmpty : ['']
-}
-
-/** Only the changed fields, so that concurrent changes of other fields are kept. */
-export function changeOf(monitor: MonitorDetails, draft: Draft): MonitorChange {
-  const before = draftOf(monitor)
-  const differs = (name: keyof Draft) => !isSame(FIELDS, name, before, draft)
-  return {
-    ...(differs('name') ? { full_domain: draft.name.trim() } : {}),
-    ...(differs('record_type') ? { record_type: draft.record_type } : {}),
-    ...(differs('expected_value') ? { expected_value: withoutEmpty(draft.expected_value) } : {}),
-    ...(differs('is_exact_match') ? { is_exact_match: draft.is_exact_match } : {}),
-    ...(differs('notify') ? { notify: draft.notify } : {}),
-    ...(differs('frequency') ? { frequency: Number(draft.frequency) } : {}),
-    ...(differs('resolution') ? { resolution: draft.resolution } : {}),
-    ...(differs('group') ? { group: draft.group } : {}),
-  }
 }
 
 /** Whether the change resets the state, because the query or the expected values change. */
