@@ -30,8 +30,11 @@ function exchange(outcome: Outcome, server: string, ede: Exchange['ede'] = []): 
 type World = {
   nameServers?: string[]
   resolver?: (query: Query, nth: number) => { outcome: Outcome; ede?: Exchange['ede'] } | undefined
-  nameServer?: (nth: number, server: number) => { outcome: Outcome; isLost?: boolean }
+  /** `exchanges`: how many queries it takes. */
+  nameServer?: (nth: number, server: number) => { outcome: Outcome; isLost?: boolean; exchanges?: number }
   rootProblem?: (nth: number) => RootProblem | undefined
+  /** No server of the parent zone says who serves the zone: they are silent, or refuse. */
+  isDelegationUnknown?: boolean
   /** Of the answers of the zone's name servers. Without it, only resolvers validate. */
   validity?: (server: number) => Validity['kind']
   /** Of the answers in the zones of CNAME targets. */
@@ -93,16 +96,16 @@ function observe(query: Query, earlier: readonly Query[], world: World) {
             ownNameServers: null,
             ttl: 3_600,
             isDenied: false,
-            isUnknown: false,
+            isUnknown: world.isDelegationUnknown === true,
           },
           parents: [{ server: 'a.nic.test', nameServers: nameServers.map(({ name }) => name) }],
         } as unknown as ZoneView,
       }
     case 'name_server':
     case 'name_server_sample': {
-      const { outcome, isLost } = world.nameServer?.(nth, query.server) ?? { outcome: TIMEOUT }
+      const { outcome, isLost, exchanges = 1 } = world.nameServer?.(nth, query.server) ?? { outcome: TIMEOUT }
       const nameServer = isLost ? undefined : nameServers[query.server]!.name
-      const evidence = [exchange(outcome, `198.51.100.${query.server + 1}:53`)]
+      const evidence = Array(exchanges).fill(exchange(outcome, `198.51.100.${query.server + 1}:53`))
       return {
         nameServerReply: {
           ...{ owner: NAME, server: query.server, zone: 'example.test', nameServers: [], isFromCache: false },
@@ -273,4 +276,39 @@ test('a member that only caches had, while the name servers could not be queried
     nameServer: (nth) => ({ outcome: answer('A', values[nth % 3 ? 0 : 1]!) }),
   })
   expect(step).toMatchObject({ kind: 'verdict', outcome: answer('A', ...values) })
+})
+
+test('while the name servers of a rotating RRset fail, what resolvers receive in another region is no member', () => {
+  const rotation = newRotation(AT, ['192.0.2.1', '192.0.2.2'])
+  const recorded = { isRotating: true, rotation, values: ['192.0.2.1', '192.0.2.2'], inconclusiveCount: 4 }
+  const { step } = check(recorded, {
+    resolver: ({ purpose }) =>
+      purpose === 'uncached'
+        ? { outcome: { kind: 'nxdomain', chain: [] } }
+        : { outcome: purpose === 'resolver_ns' ? answer('NS', 'ns1.example.test') : answer('A', '192.0.2.245') },
+  })
+  expect(step).toMatchObject({ kind: 'inconclusive' })
+  expect((step as Step & { kind: 'inconclusive' }).rotation).toEqual(rotation)
+})
+
+test('while the servers of the parent zone refuse to say who serves the zone, two resolvers that agree wait', () => {
+  const world: World = { isDelegationUnknown: true, resolver: () => ({ outcome: answer('A', '192.0.2.9') }) }
+  const after = (inconclusiveCount: number) => check({ inconclusiveCount }, world).step
+  for (const count of [0, 1, 2]) expect(after(count)).toMatchObject({ kind: 'inconclusive' })
+  expect(after(3)).toMatchObject({ kind: 'verdict', outcome: answer('A', '192.0.2.9') })
+})
+
+test('samples end with the budget of a check, although each takes several queries', () => {
+  const sampled = (exchanges: number) => {
+    const one = answer('TXT', 'a')
+    const recorded = {
+      ...{ recordType: recordTypeOf('TXT'), expectedValues: ['a', 'b'], state: 'UNSET' as const },
+      ...{ values: null, fingerprint: null },
+    }
+    const world: World = { resolver: () => ({ outcome: one }), nameServer: () => ({ outcome: one, exchanges }) }
+    return check(recorded, world).queries.filter(({ purpose }) => purpose === 'name_server_sample').length
+  }
+  expect(sampled(1)).toBe(71) // as many as are needed
+  expect(sampled(3) * 3).toBeGreaterThan(100)
+  expect(sampled(3) * 3).toBeLessThan(120)
 })

@@ -83,6 +83,21 @@ describe('the view of a zone', () => {
     expect(await fresh()).toMatchObject({ isUnknown: true })
   })
 
+  test('is unknown while all servers of the parent refuse to answer', async () => {
+    const { parents, fresh, servers } = await givenZone()
+    for (const parent of parents) parent.fail('*', 'REFUSED')
+    expect(await fresh()).toMatchObject({ isUnknown: true })
+    expect(servers.map(({ queries }) => queries.total)).toEqual([0, 0])
+  })
+
+  test('is what the other servers of the parent say while one refuses to answer', async () => {
+    const { parents, fresh } = await givenZone()
+    parents[0]!.fail('*', 'REFUSED')
+    const view = await fresh()
+    expect(view).toMatchObject({ zone: 'example.test', isUnknown: false })
+    expect(view!.parents.map(({ server }) => server).sort()).toEqual(['b.nic.test', 'c.nic.test'])
+  })
+
   test('is shared for some seconds by the names of the zone', async () => {
     const { fresh, asked, advance } = await givenZone()
     await Promise.all(Array.from({ length: 50 }, (_, index) => fresh({ name: `w${index}.example.test`, type: 'A' })))
