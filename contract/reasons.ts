@@ -259,6 +259,7 @@ export const CONFIRMATION_REASONS = {
     'The resolvers return the records only without DNSSEC validation.',
     'The resolvers answered SERVFAIL, but returned the records with DNSSEC validation disabled.',
   ),
+  validation_fails_above: sentence('A zone above fails DNSSEC validation.', 'The signatures of a zone above fail.'),
   name_servers_fail_validation: entry(
     'What every name server of the zone that answers returns fails DNSSEC validation.',
     NameServers,

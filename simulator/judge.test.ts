@@ -106,6 +106,25 @@ test('records with expired signatures are not valid at first although no resolve
   )
 })
 
+test.each([
+  ['a signed zone', ['key-1']],
+  ['a zone without DS records', []],
+])('%s below a parent zone whose signatures expire is invalid until they are renewed', async (_, ds) => {
+  const signedBy = { key: 'key-1', from: -DAY, until: Number.MAX_SAFE_INTEGER }
+  const publication: Publication = { ...published(['203.0.113.1']), ...(ds.length > 0 && { signedBy }) }
+  const [first] = quietWorld().resolvers
+  const world = quietWorld({
+    ds,
+    publications: [publication, publication, publication],
+    resolvers: [first!, { ...first!, model: 'unbound, validating' }],
+    parentExpiry: { from: NOON, to: NOON + 12 * HOUR },
+  })
+  const [report] = await judgeAll([world])
+  expect(report!.faults).toEqual([])
+  expect(report!.changes).toMatchObject({ all: 2, counted: 2 })
+  expect(await eventsOf(world)).toEqual([FIRST, 'VALID → INVALID', 'INVALID → VALID 203.0.113.1'])
+})
+
 test.each([false, true])(
   'a resolver that fails is no DNSSEC failure of a zone without DS records (alias: %s)',
   async (isAlias) => {

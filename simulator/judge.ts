@@ -79,7 +79,7 @@ export async function judge(world: World, clock: VirtualClock, isTraced = false)
         onRecovery: () => {},
       })
     : undefined
-  const validator = createValidator(network, clock, TLD_IPS.slice(0, world.parentDelaysMs.length))
+  const validator = createValidator(world, network, clock, TLD_IPS.slice(0, world.parentDelaysMs.length))
   const deps = { dns, clock, authoritativeClient, networkCheck, validator }
   const report = { ...newReport(world), undecidable: cases.map((one) => one.case), trace }
   const end = world.days * DAY

@@ -37,6 +37,7 @@ function smallerWorlds(world: World): World[] {
     ...withoutOne(captive).map((fewer) => ({ ...world, captive: fewer })),
     ...withoutOne(closed).map((fewer) => ({ ...world, closed: fewer })),
     ...withoutOne(clockSteps).map((fewer) => ({ ...world, clockSteps: fewer })),
+    ...(world.parentExpiry ? [withoutParentExpiry(world)] : []),
     ...(poisoned.length > 0 ? [{ ...world, poisoned: [] }] : []),
     ...withoutOne(changes).map((fewer) => ({ ...world, changes: fewer })),
     ...changes.flatMap((change, index) =>
@@ -62,4 +63,8 @@ function smallerWorlds(world: World): World[] {
     ...(world.parentDelaysMs.some((delay) => delay > 0) ? [{ ...world, parentDelaysMs: [0, 0] }] : []),
     ...(world.days > 1 ? [{ ...world, days: world.days - 1 }] : []),
   ]
+}
+
+function withoutParentExpiry({ parentExpiry: _, ...world }: World): World {
+  return world
 }

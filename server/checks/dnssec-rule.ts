@@ -24,7 +24,7 @@ import {
 import { fingerprint } from './fingerprint.ts'
 import { isFailure, isServfail, serverOf } from './outcomes.ts'
 import { CONFIRMATIONS } from './reasons.ts'
-import { canValidate, isValidated, validateServers } from './validity-rule.ts'
+import { canValidate, isBogusAbove, isValidated, validateServers } from './validity-rule.ts'
 
 /** How many resolvers are asked whether a recorded failure has ended, and how often: several caches may answer behind one address. */
 const MAX_RESOLVERS = 4
@@ -64,11 +64,12 @@ export function checkDnssec(check: Check): Step | undefined {
   }
   const outcome = failed?.outcome
   if (outcome?.kind !== 'failure') return undefined
+  const bogus: Outcome = { ...outcome, bogus: true }
+  if (isBogusAbove(check)) return verdict(check, bogus, CONFIRMATIONS.validationFailsAbove)
   // Always the same resolver: another one may have the records in its cache.
   const servers = resolverOf(check, { evidence: [failed!] })
   const unvalidated = repliesByPurpose(check, 'checking_disabled')[0]
   if (!unvalidated) return sendQueries({ purpose: 'checking_disabled', servers })
-  const bogus: Outcome = { ...outcome, bogus: true }
   const isKnown = isRecorded(recorded, bogus)
   if (isFailure(unvalidated.outcome)) return isKnown ? waitIfSigned(check, reply) : undefined
   const retried = repliesByPurpose(check, 'retry')[0]

@@ -130,7 +130,8 @@ function observe(query: Query, earlier: readonly Query[], world: World) {
   }
 }
 
-const validityOf = (kind: Validity['kind']): Validity => (kind === 'bogus' ? { kind, ede: [] } : { kind })
+const validityOf = (kind: Validity['kind']): Validity =>
+  kind === 'bogus' || kind === 'bogus_above' ? { kind, ede: [] } : { kind }
 
 function unexpected(query: Query): never {
   throw new Error(`No reply is given for ${JSON.stringify(query)}.`)
@@ -312,3 +313,25 @@ test('samples end with the budget of a check, although each takes several querie
   expect(sampled(3) * 3).toBeGreaterThan(100)
   expect(sampled(3) * 3).toBeLessThan(120)
 })
+
+test.for(['VALID', 'INVALID'] as const)(
+  'below a zone whose signatures fail, a resolver that refuses the answer is right, whatever others have (recorded: %s)',
+  (state) => {
+    const records = answer('A', '192.0.2.1')
+    const bogus: Outcome = { ...SERVFAIL, bogus: true }
+    const refusing = state === 'VALID' ? 'first' : 'other_resolver'
+    const world = (refuses: boolean): World => ({
+      nameServers: ['ns1.example.test', 'ns2.example.test'],
+      resolver: ({ purpose }, nth) => ({
+        outcome: refuses && purpose === refusing && nth % 2 === (state === 'VALID' ? 0 : 1) ? SERVFAIL : records,
+      }),
+      nameServer: () => ({ outcome: answer('A', '192.0.2.9') }),
+      validity: () => 'bogus_above',
+    })
+    const recorded = state === 'VALID' ? {} : { state, fingerprint: fingerprint(bogus), inconclusiveCount: 3 }
+    const after = (refuses: boolean) =>
+      check({ ...recorded, isSuspected: true, resolution: 'public' }, world(refuses)).step
+    expect(after(true)).toMatchObject({ kind: 'verdict', outcome: bogus })
+    expect(after(false)).toMatchObject({ kind: 'verdict', outcome: answer('A', '192.0.2.9') })
+  },
+)

@@ -16,6 +16,7 @@ export const CONFIRMATIONS = {
   failureConfirmed: (why: ConfirmationReason | undefined) => withWhy('failure_confirmed', why),
   allServersFail: because('all_servers_fail'),
   validationFails: because('validation_fails'),
+  validationFailsAbove: because('validation_fails_above'),
   serversFailValidation: (names: readonly string[]): Confirmation => [
     { code: 'name_servers_fail_validation', params: { name_servers: [...names] } },
   ],

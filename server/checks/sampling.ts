@@ -30,6 +30,9 @@ const MAX_QUERIES = 120
 const DISAGREEMENT_ROUNDS = 10
 const DENIAL_DISAGREEMENT_ROUNDS = 3
 
+/** The keys, the answer, and a part of those for the zones above. */
+const QUERIES_TO_VALIDATE = 3
+
 const SAMPLES: readonly Query['purpose'][] = ['name_server_sample', 'resolver_sample']
 
 /** Queries the servers repeatedly until their answers are certain. */
@@ -200,7 +203,11 @@ function partOfTheExpectedValues(samples: Samples): Step | undefined {
   return nextRound && sampling.isByZone ? nextRound : inconclusive(check, CONFIRMATIONS.absenceUnconfirmed, rotation)
 }
 
+/** About as many as it took: each server above was asked for the delegation, and most name servers for their address. */
 function queriesOf(observation: Observation): number {
+  if ('view' in observation)
+    return 1 + (observation.view?.parents.length ?? 0) + (observation.view?.nameServers.length ?? 0)
+  if ('validity' in observation) return QUERIES_TO_VALIDATE
   if ('reply' in observation) return observation.reply.evidence.length
   return 'nameServerReply' in observation ? observation.nameServerReply.evidence.length : 1
 }

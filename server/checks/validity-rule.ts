@@ -20,7 +20,7 @@ export function validateServers(check: Check): Step | undefined {
   const answering = check.zone.replies.filter(({ outcome }) => isUsable(outcome))
   const known = validities(check)
   // The DS records are those of the zone: if one answer cannot be bogus, or cannot be judged, none can.
-  const isForAll = ({ kind }: Validity) => kind === 'unsigned' || kind === 'indeterminate'
+  const isForAll = ({ kind }: Validity) => kind === 'unsigned' || kind === 'indeterminate' || kind === 'bogus_above'
   if (answering.length === 0 || [...known.values()].some(isForAll)) return undefined
   const missing = answering.filter(({ server }) => !known.has(server))
   if (missing.length > 0) {
@@ -64,6 +64,11 @@ export function isValidated(check: Check): Step | boolean {
   return [...known.values()].every(isAccepted)
 }
 
+/** Whether the signatures of a zone above fail. Then a resolver that validates refuses everything below it, signed or not. */
+export function isBogusAbove({ observations }: Check): boolean {
+  return observations.some((one) => 'validity' in one && one.validity.kind === 'bogus_above')
+}
+
 const isAccepted = ({ kind }: Validity) => kind === 'secure' || kind === 'unsigned'
 
 /** The targets of CNAME records in other zones. The validation of the answer does not include their records. */
@@ -85,6 +90,6 @@ function validities({ observations }: Check): Map<number, Validity> {
 
 /** As a resolver that validates reports it. */
 function outcomeOf(validities: readonly Validity[]): Outcome {
-  const first = validities.find((validity) => validity.kind === 'bogus')
-  return { kind: 'failure', rcode: 'SERVFAIL', ede: first?.ede ?? [], bogus: true }
+  const ede = validities.flatMap((validity) => (validity.kind === 'bogus' ? [validity.ede] : []))
+  return { kind: 'failure', rcode: 'SERVFAIL', ede: ede[0] ?? [], bogus: true }
 }

@@ -348,6 +348,8 @@ export function createResolver(setup: ResolverSetup, ask: Ask, random: Random): 
     const own = parts.find(({ type, name }) => type === 'DNSKEY' && name === zone)
     const ds = find(cache, zone, 'DS', run)
     if (ds.kind === 'failure') return 6
+    const problemAbove = findBogusAbove(cache, zone, ds.entry, run)
+    if (problemAbove !== undefined) return problemAbove
     if (!ds.entry.rrset) return undefined // an unsigned delegation
     const keys = own ?? keysOf(cache, zone, run)
     if (typeof keys === 'number') return keys
@@ -359,6 +361,15 @@ export function createResolver(setup: ResolverSetup, ask: Ask, random: Random): 
       if (problem !== undefined) return problem
     }
     return undefined
+  }
+
+  /** DS records, and their denial, are those of the zone above, if that one is signed. */
+  function findBogusAbove(cache: Cache, zone: string, { rrset }: CacheEntry, run: Run): number | undefined {
+    const parent = parentOf(zone)
+    if (parent === '' || !findEntry(cache, parent, 'DS')?.rrset) return undefined
+    const keys = keysOf(cache, parent, run) ?? 6
+    if (typeof keys === 'number') return keys
+    return rrset && checkSignature(rrset, keys.values, run.time)
   }
 
   /** The keys of a zone, or the extended error if they fail validation. */
@@ -375,13 +386,8 @@ export function createResolver(setup: ResolverSetup, ask: Ask, random: Random): 
   return {
     query,
     poison(rrset, time) {
-      const entry = {
-        rrset,
-        rcode: 'NOERROR' as const,
-        storedAt: time,
-        until: time + rrset.ttl * 1_000,
-        trust: TRUST.answer,
-      }
+      const until = time + rrset.ttl * 1_000
+      const entry = { rrset, rcode: 'NOERROR' as const, storedAt: time, until, trust: TRUST.answer }
       pickCache().entries.set(`${rrset.name} ${rrset.type}`, entry)
     },
   }

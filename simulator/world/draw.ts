@@ -75,8 +75,16 @@ export function drawWorld(seed: number): World {
   }
   if (!world.privateZone && recordType !== 'NS') drawOddities(world, publication, random)
   world.changes = drawChanges(world, publication, random)
+  if (isSigned) drawParentExpiry(world, createRandom(seed ^ 0xd5))
   world.expected = drawExpected(world, publication, random)
   return world
+}
+
+/** From a stream of its own: the other worlds stay as they are. */
+function drawParentExpiry(world: World, random: Random): void {
+  if (!random.chance(0.1)) return
+  const from = HOUR + random.below((world.days - 4) * DAY)
+  world.parentExpiry = { from, to: from + random.pick([6 * HOUR, 3 * DAY, 3 * DAY]) }
 }
 
 /** Only the resolvers know the zone's servers, which have private addresses. */

@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto'
 import type { Content, Host, Timeline } from '../dns/host.ts'
-import type { RRset, Signature } from '../dns/message.ts'
+import { parentOf, type RRset, type Signature } from '../dns/message.ts'
 import { newZone, type ZoneData, type ZoneRRset } from '../dns/zone.ts'
 import {
   OTHER_REGION,
   OWNER,
+  PARENT,
+  PARENT_KEY,
   type Publication,
   regionalValue,
   type ServerStatus,
@@ -81,7 +83,10 @@ export function buildInternet(world: World): Internet {
     ...world.publications,
     ...steps.flatMap((step) => ('publication' in step ? step.publication : [])),
   ]
-  const ends = signatures.flatMap(({ signedBy }) => (signedBy ? [signedBy.from, signedBy.until] : []))
+  const ends = [
+    ...signatures.flatMap(({ signedBy }) => (signedBy ? [signedBy.from, signedBy.until] : [])),
+    ...(world.parentExpiry ? [world.parentExpiry.from] : []),
+  ]
   const instants = [...new Set([0, ...timelines.flatMap((timeline) => timeline.map(({ from }) => from)), ...ends])]
   const privateIps = world.privateZone ? world.providers[0]!.map((_, server) => ipOfServer(world, 0, server)) : []
   return {
@@ -99,12 +104,16 @@ export function buildInternet(world: World): Internet {
 function parentTimeline(world: World, steps: readonly Step[], delay: number): Timeline {
   let delegation: readonly number[] | null = publicDelegation(world)
   let { ds } = world
-  const timeline = [{ from: 0, content: tldZone(world, delegation, ds) as Content }]
-  for (const step of steps) {
-    if (world.privateZone || !('delegation' in step || 'ds' in step)) continue
+  const expiry = world.parentExpiry
+  let until = expiry?.from
+  const timeline = [{ from: 0, content: tldZone(world, delegation, ds, until) as Content }]
+  const renewal = expiry ? [{ at: expiry.to, isRenewal: true as const }] : []
+  for (const step of [...steps, ...renewal].sort((one, other) => one.at - other.at)) {
+    if (world.privateZone || !('delegation' in step || 'ds' in step || 'isRenewal' in step)) continue
     if ('delegation' in step) delegation = step.delegation
-    else ds = step.ds
-    timeline.push({ from: step.at + delay, content: tldZone(world, delegation, ds) })
+    else if ('ds' in step) ds = step.ds
+    else until = Number.MAX_SAFE_INTEGER
+    timeline.push({ from: step.at + delay, content: tldZone(world, delegation, ds, until) })
   }
   return timeline
 }
@@ -115,16 +124,28 @@ function publicDelegation({ privateZone, delegation }: World): readonly number[]
   return privateZone === 'denied' ? null : [1]
 }
 
-function tldZone(world: World, delegation: readonly number[] | null, ds: readonly string[]): ZoneData {
+/** `until`: when the signatures expire. Undefined if the zone is not signed. */
+function tldZone(
+  world: World,
+  delegation: readonly number[] | null,
+  ds: readonly string[],
+  until: number | undefined,
+): ZoneData {
   const records: ZoneRRset[] = [
-    ...apexOf('demo', TLD_IPS.slice(0, world.parentDelaysMs.length)),
+    ...apexOf(PARENT, TLD_IPS.slice(0, world.parentDelaysMs.length)),
     ...glueFor(ALIAS_ZONE),
   ]
   if (delegation) {
     records.push(ns(ZONE, world.delegationTtl, serversOf(world, delegation)), ...vanityAddresses(world, delegation))
     if (ds.length > 0) records.push({ name: ZONE, type: 'DS', ttl: world.delegationTtl, values: ds })
   }
-  return newZone('demo', { ttl: 900, minimum: 900 }, records)
+  if (until !== undefined) records.push({ name: PARENT, type: 'DNSKEY', ttl: 3_600, values: [PARENT_KEY] })
+  const signature = { key: PARENT_KEY, from: -Number.MAX_SAFE_INTEGER, until: until ?? 0 }
+  // Delegations and glue have no signatures. RFC 4035 section 2.2.
+  const isOwn = ({ name, type }: RRset) =>
+    type === 'DS' || name === PARENT || (parentOf(name) === PARENT && type === 'A')
+  const signed = until === undefined ? records : records.map((one) => (isOwn(one) ? { ...one, signature } : one))
+  return newZone(PARENT, { ttl: 900, minimum: 900 }, signed)
 }
 
 function serversOf(world: World, providers: readonly number[]): string[] {
@@ -256,6 +277,7 @@ function staticHosts(world: World): Host[] {
     ),
     ...TLD_IPS.map((ip, index) => address(`ns${index + 1}.demo`, 2 * DAY_S, ip)),
     ...['hosting', 'well'].flatMap((zone) => glueFor(zone)),
+    ...(world.parentExpiry ? [{ name: PARENT, type: 'DS' as const, ttl: DAY_S, values: [PARENT_KEY] }] : []),
   ]
   const root = newZone('', { ttl: DAY_S, minimum: DAY_S }, [...apexOf('', ROOT_IPS), ...top])
   const servers = world.providers.flatMap((list, provider) =>

@@ -3,7 +3,7 @@ import { type RecordType, type RRset, response } from '../dns/message.ts'
 import { checkSignature } from '../dns/validation.ts'
 import { answerFromZone, type Member, type ZoneData, type ZoneRRset } from '../dns/zone.ts'
 import { type Internet, ownerOf } from './internet.ts'
-import { type World, ZONE } from './world.ts'
+import { PARENT, PARENT_KEY, type World, ZONE } from './world.ts'
 
 /** What one server publishes for the monitored name. `values`: all members, sorted. `isBogus`: a validator refuses it. */
 export type Published =
@@ -69,24 +69,28 @@ export function truthAt(world: World, internet: Internet, at: number, to: number
   }
 }
 
-type Delegation = { key: string; servers: readonly string[] | undefined; ds: readonly string[] }
+/** `isBogus`: a validator refuses everything below the parent zone. */
+type Delegation = { key: string; servers: readonly string[] | undefined; ds: readonly string[]; isBogus: boolean }
 type Votes = { votes: Vote[]; delegated: number; isSpreading: boolean }
 
 function parentSays(timeline: Timeline, at: number): Delegation {
   const zone = atTime(timeline, at) as ZoneData
   const servers = zone.rrsets.get(`${ZONE} NS`)?.values
   const ds = zone.rrsets.get(`${ZONE} DS`)?.values ?? []
-  return { key: `${servers?.join(' ') ?? '-'} ${ds.join(' ')}`, servers, ds }
+  const keys = zone.rrsets.get(`${PARENT} DNSKEY`)
+  const isBogus = keys !== undefined && checkSignature(keys, [PARENT_KEY], at) !== undefined
+  return { key: `${servers?.join(' ') ?? '-'} ${ds.join(' ')}${isBogus ? ' bogus' : ''}`, servers, ds, isBogus }
 }
 
 function privateServers({ machinesOf, privateIps }: Internet): Delegation {
-  return { key: '', servers: [...machinesOf.keys()].slice(0, privateIps.length), ds: [] }
+  return { key: '', servers: [...machinesOf.keys()].slice(0, privateIps.length), ds: [], isBogus: false }
 }
 
-function votesOf(world: World, internet: Internet, { servers, ds }: Delegation, at: number): Votes {
+function votesOf(world: World, internet: Internet, delegation: Delegation, at: number): Votes {
+  const { servers, isBogus } = delegation
   if (!servers)
     return {
-      votes: [{ published: { kind: 'nxdomain', isBogus: false }, servers: 1 }],
+      votes: [{ published: { kind: 'nxdomain', isBogus }, servers: 1 }],
       delegated: 1,
       isSpreading: false,
     }
@@ -94,7 +98,9 @@ function votesOf(world: World, internet: Internet, { servers, ds }: Delegation, 
   let isSpreading = false
   for (const server of servers) {
     const machines = internet.machinesOf.get(server) ?? []
-    const published = machines.map((timeline) => publishedBy(world, internet, server, atTime(timeline, at), ds, at))
+    const published = machines.map((timeline) =>
+      publishedBy(world, internet, server, atTime(timeline, at), delegation, at),
+    )
     const first = published[0] ?? { kind: 'failing' as const }
     if (published.some((one) => !isSamePublished(one, first))) {
       isSpreading = true
@@ -132,14 +138,14 @@ function publishedBy(
   internet: Internet,
   server: string,
   content: Content,
-  ds: readonly string[],
+  { ds, isBogus: isBogusAbove }: Delegation,
   at: number,
 ): Published {
   if (typeof content === 'string') return { kind: 'failing' }
   const type: RecordType = world.recordType
   const whole = (rrset: ZoneRRset): RRset => rrset
   let reply = answerFromZone(content, { name: ownerOf(world), type }, '', whole)
-  const isBogus = ds.length > 0 && isBogusIn(content, ds, [...reply.answer, ...reply.authority], at)
+  const isBogus = isBogusAbove || (ds.length > 0 && isBogusIn(content, ds, [...reply.answer, ...reply.authority], at))
   const last = reply.answer.at(-1)
   if (last?.type === 'CNAME' && type !== 'CNAME') reply = followAlias(internet, last.values[0]!, type) ?? reply
   const records = reply.answer.findLast((rrset) => rrset.type === type) as ZoneRRset | undefined

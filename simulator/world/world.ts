@@ -8,6 +8,8 @@ export const DAY = 24 * HOUR
 /** The names that the worlds have in common. */
 export const ZONE = 'shop.demo'
 export const OWNER = 'www.shop.demo'
+export const PARENT = 'demo'
+export const PARENT_KEY = 'demo-key'
 
 /** What a provider's servers publish for the zone. `ns`: the providers that the zone's own NS records name. */
 export type Publication = {
@@ -98,6 +100,8 @@ export type World = {
   isVanity: boolean
   delegation: readonly number[]
   ds: readonly string[]
+  /** The parent zone is signed, and its signatures are expired in this time, so that everything below it is bogus. */
+  parentExpiry?: TimeRange
   publications: readonly Publication[]
   changes: readonly Change[]
   resolvers: readonly ResolverInWorld[]

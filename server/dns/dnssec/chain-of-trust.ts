@@ -17,13 +17,13 @@ import { decodeSignedMessage, TYPE } from './wire-records.ts'
 
 /**
  * Whether a validator can trust the data of a zone, and by which DS records: RFC 4035 section 5. `bogus`: the DS records, or those of a
- * zone above, fail validation. `nameServer`: the server of the parent zone that gave them.
+ * zone above, fail validation. `nameServer`: the server of the parent zone that gave them. `above`: that parent zone.
  */
 export type Trust =
   | { kind: 'secure'; ds: readonly Ds[] }
   | { kind: 'unsigned'; reason: UnsignedReason }
   | { kind: 'unknown'; reason: UnknownReason }
-  | { kind: 'bogus'; cause: DnssecCause; nameServer: string }
+  | { kind: 'bogus'; cause: DnssecCause; nameServer: string; above: string }
 
 /** How a validator comes from its trust anchors to the DS records of a zone. */
 export type ChainOfTrust = {
@@ -133,7 +133,7 @@ export function createChainOfTrust({
         return found.length > 0 ? { kind: 'secure', ds: found.map(copyOf) } : UNSIGNED
       }
       case 'bogus':
-        return { kind: 'bogus', cause: verdict.cause, nameServer }
+        return { kind: 'bogus', cause: verdict.cause, nameServer, above: parent }
       case 'unsigned':
       case 'unknown':
         return verdict
