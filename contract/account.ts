@@ -47,6 +47,10 @@ export const Welcome = StrictObject({
   needs_setup: Type.Boolean(),
   sign_up: Type.Boolean(),
   sends_mail: Type.Boolean(),
+  /** Whether people sign in with a password. */
+  passwords: Type.Boolean(),
+  /** The providers of single sign-on. A sign-in begins at `/dashboard/auth/oidc/{id}/start`, and ends at `/dashboard/sign-in?problem=…` if it fails. */
+  providers: Type.Array(StrictObject({ id: Type.String(), name: Type.String() })),
 })
 export type Welcome = Static<typeof Welcome>
 
@@ -159,6 +163,7 @@ export const PersonalData = StrictObject({
     ...{ created: text, updated: text },
   }),
   sessions: Type.Array(StrictObject({ created: text, expires: text, address: text, user_agent: Nullable(text) })),
+  identities: Type.Array(StrictObject({ issuer: text, subject: text, created: text, last_used: text })),
   mails: Type.Array(StrictObject({ created: text, organization_id: Nullable(text), status: text, kind: text })),
   organizations: Type.Array(
     StrictObject({
@@ -173,6 +178,10 @@ export const PersonalData = StrictObject({
   ),
 })
 export type PersonalData = Static<typeof PersonalData>
+
+/** `sign-out`. `url`: where the browser signs out at the provider of single sign-on too. */
+export const SignedOut = StrictObject({ status: Type.Boolean(), url: Nullable(Type.String()) })
+export type SignedOut = Static<typeof SignedOut>
 
 /** `two-factor/enable`. */
 export const PasswordOnly = StrictObject({ password: Type.String({ maxLength: 128 }) })

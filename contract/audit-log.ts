@@ -20,7 +20,16 @@ const VERBS = {
   zone: ['created', 'updated', 'deleted'],
   api_key: ['created', 'updated', 'rotated', 'revoked'],
   agent: [
-    ...(['updated', 'removed', 'signed_in', 'renamed', 'email_changed', 'password_changed', 'password_reset'] as const),
+    ...([
+      'added',
+      'updated',
+      'removed',
+      'signed_in',
+      'renamed',
+      'email_changed',
+      'password_changed',
+      'password_reset',
+    ] as const),
     ...(['second_factor_enabled', 'second_factor_disabled', 'backup_codes_created'] as const),
   ],
   invitation: ['created', 'resent', 'revoked', 'accepted'],

@@ -54,7 +54,7 @@ const root = createRootRouteWithContext<{ queries: QueryClient }>()({
 const publicPage = <P extends string>(path: P) => ({ getParentRoute: () => root, path })
 const signIn = createRoute({
   ...publicPage('sign-in'),
-  validateSearch: pickSearch('to'),
+  validateSearch: pickSearch('to', 'code', 'problem'),
   component: lazy(() => import('./account/sign-in-page.tsx'), 'SignInPage'),
 })
 const signUp = createRoute({

@@ -1,6 +1,6 @@
 import { type QueryClient, queryOptions, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
-import type { Me } from '#contract/account.ts'
+import type { Me, SignedOut } from '#contract/account.ts'
 import { ApiProblem, api, setRequestOrganization } from './api.ts'
 
 export const ME = ['me'] as const
@@ -75,8 +75,8 @@ export function useSession(): Session {
 export function useSignOut(): () => Promise<void> {
   const queries = useQueryClient()
   return async () => {
-    await api.post('/dashboard/auth/sign-out', {})
+    const { url } = await api.post<SignedOut>('/dashboard/auth/sign-out', {})
     queries.clear()
-    location.assign('/dashboard/sign-in')
+    location.assign(url ?? '/dashboard/sign-in')
   }
 }

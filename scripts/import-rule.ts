@@ -166,7 +166,7 @@ const PARTS: Record<string, readonly string[]> = {
     'queue',
     'database',
   ],
-  accounts: ['alerts', 'audit-log', 'organization', 'groups', 'mail', 'deps', 'http', 'database'],
+  accounts: ['alerts', 'audit-log', 'config', 'organization', 'groups', 'mail', 'deps', 'http', 'database'],
   'audit-log': ['http', 'database'],
   operations: ['config', 'backup', 'accounts', 'deps', 'http', 'queue', 'database'],
   http: ['deps', 'database'],

@@ -75,7 +75,7 @@ const STORED_FIELDS: Record<AuditObject, readonly string[]> = {
   zone: ['name', 'expected_name_servers', 'ignored'],
   view: ['name', 'filter', 'order_by', 'order_way', 'columns'],
   api_key: ['name', 'role', 'expires', 'limits', 'previous_expires'],
-  agent: ['name', 'role', 'email', 'notification_email'],
+  agent: ['name', 'role', 'email', 'notification_email', 'provider'],
   invitation: ['email', 'role'],
   organization: ['name', 'slug', 'timezone', 'event_retention_days', 'alert_emails', 'logo', 'deletes'],
   billing: ['name', 'email', 'line1', 'line2', 'zipcode', 'city', 'state', 'country', 'vat', 'currency'],

@@ -2,20 +2,18 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { MailCheck } from 'lucide-react'
 import { useState } from 'react'
-import type { Welcome } from '#contract/account.ts'
+
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { useSubmit } from '../ui/use-submit.ts'
 import { Card } from './card.tsx'
+import { welcomeQuery } from './single-sign-on.tsx'
 
 export function ForgotPage() {
   const [sentTo, setSentTo] = useState<string>()
-  const { data: welcome } = useQuery({
-    queryKey: ['welcome'],
-    queryFn: () => api.get<Welcome>('/dashboard/api/welcome'),
-  })
+  const { data: welcome } = useQuery(welcomeQuery)
   const { isBusy, problem, onSubmit } = useSubmit(async (form) => {
     const email = String(form.get('email'))
     await api.post('/dashboard/auth/request-password-reset', { email })

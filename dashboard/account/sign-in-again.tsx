@@ -1,5 +1,6 @@
+import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import type { SignedIn } from '#contract/account.ts'
+import type { Me, SignedIn } from '#contract/account.ts'
 import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
@@ -9,6 +10,7 @@ import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { useSubmit } from '../ui/use-submit.ts'
 import { CodeFields } from './code-form.tsx'
 import { continueSession, useIsSessionExpired } from './expired-session.ts'
+import { ProviderLinks, welcomeQuery } from './single-sign-on.tsx'
 
 /** A dialog over the page after the session has expired, so that no input is lost. Failed requests are sent again afterwards. */
 export function SignInAgain() {
@@ -29,9 +31,43 @@ export function SignInAgain() {
       {needsCode ? (
         <CodeFields onDone={done} onBack={() => setNeedsCode(false)} />
       ) : (
-        <Password onDone={({ twoFactorRedirect }) => (twoFactorRedirect ? setNeedsCode(true) : done())} />
+        <SignInForm
+          onDone={({ twoFactorRedirect }) => (twoFactorRedirect ? setNeedsCode(true) : done())}
+          onBack={done}
+        />
       )}
     </Dialog>
+  )
+}
+
+function SignInForm({ onDone, onBack }: { onDone: (answer: SignedIn) => void; onBack: () => void }) {
+  const { id } = useSession().me.person
+  const { data: welcome } = useQuery(welcomeQuery)
+  const hasProviders = welcome !== undefined && welcome.providers.length > 0
+  // The provider's page opens in another tab. Whoever comes back is signed in there.
+  useEffect(() => {
+    if (!hasProviders) return
+    const look = async () => {
+      const me = await fetch('/dashboard/api/me').then((response) =>
+        response.ok ? (response.json() as Promise<Me>) : null,
+      )
+      if (me?.person.id === id) onBack()
+      else if (me) location.reload()
+    }
+    const onFocus = () => void look().catch(() => {})
+    addEventListener('focus', onFocus)
+    return () => removeEventListener('focus', onFocus)
+  }, [hasProviders, id, onBack])
+  return (
+    <>
+      {hasProviders && (
+        <div className="mb-4">
+          <ProviderLinks providers={welcome.providers} to={undefined} isInNewTab />
+          <p className="mt-2 text-xs text-faint">Opens in a new tab. Come back to this one afterwards.</p>
+        </div>
+      )}
+      {welcome?.passwords !== false && <Password onDone={onDone} />}
+    </>
   )
 }
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { SignedIn, Welcome } from '#contract/account.ts'
+import type { SignedIn } from '#contract/account.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Field, Input } from '../ui/field.tsx'
@@ -10,22 +10,30 @@ import { useSubmit } from '../ui/use-submit.ts'
 import { Card } from './card.tsx'
 import { CodeForm } from './code-form.tsx'
 import { useOpenDashboard } from './open-dashboard.ts'
+import { ProviderLinks, SingleSignOnProblem, welcomeQuery } from './single-sign-on.tsx'
 
 const route = getRouteApi('/sign-in')
 
 export function SignInPage() {
-  const { to } = route.useSearch()
+  const { to, code, problem } = route.useSearch()
   const openDashboard = useOpenDashboard()
-  const [needsCode, setNeedsCode] = useState(false)
-  const { data: welcome } = useQuery({
-    queryKey: ['welcome'],
-    queryFn: () => api.get<Welcome>('/dashboard/api/welcome'),
-  })
+  // After a sign-in through a provider, the server leads here for the code.
+  const [needsCode, setNeedsCode] = useState(code !== undefined)
+  const { data: welcome } = useQuery(welcomeQuery)
   if (needsCode) return <CodeForm onDone={() => openDashboard(to)} onBack={() => setNeedsCode(false)} />
   if (welcome?.needs_setup) return <NotSetUp />
+  const takesPasswords = welcome?.passwords !== false
+  const hasBoth = takesPasswords && welcome !== undefined && welcome.providers.length > 0
   return (
-    <Card title="Sign in" below={welcome?.sign_up && <Link to="/sign-up">Create an account</Link>}>
-      <PasswordForm onDone={({ twoFactorRedirect }) => (twoFactorRedirect ? setNeedsCode(true) : openDashboard(to))} />
+    <Card title="Sign in" below={welcome?.sign_up && takesPasswords && <Link to="/sign-up">Create an account</Link>}>
+      {problem !== undefined && <SingleSignOnProblem problem={problem} />}
+      <ProviderLinks providers={welcome?.providers} to={to} />
+      {hasBoth && <p className="my-4 text-center text-xs text-faint">or with a password</p>}
+      {takesPasswords && (
+        <PasswordForm
+          onDone={({ twoFactorRedirect }) => (twoFactorRedirect ? setNeedsCode(true) : openDashboard(to))}
+        />
+      )}
     </Card>
   )
 }

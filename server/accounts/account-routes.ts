@@ -21,12 +21,14 @@ import { acceptInvitation, getOfferedInvitation } from './invitations.ts'
 import { sendSignUpLink } from './mailed-links.ts'
 import { getMe } from './memberships.ts'
 import { signUp, signUpWithInvitation, signUpWithSetupLink } from './new-accounts.ts'
+import { OidcClient } from './oidc-provider.ts'
+import { oidcRoutes } from './oidc-routes.ts'
 import { insertOwnedOrganization } from './organizations.ts'
-import { type Passwords, refuseCommonPassword } from './passwords.ts'
+import { type Passwords, refuseCommonPassword, refusePasswordsIfOff } from './passwords.ts'
 import { profileRoutes } from './profile-routes.ts'
 import { browserOrigin, getSession, protectAccountRoutes } from './request-session.ts'
 import { extendSession } from './sessions.ts'
-import { Background, signInRoutes } from './sign-in-routes.ts'
+import { Background, signInCookies, signInRoutes } from './sign-in-routes.ts'
 import { findUser } from './users.ts'
 
 /** What a user does outside of an organization: set up the server, sign up, sign in, accept an invitation, read the own account. */
@@ -37,7 +39,9 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
     protectAccountRoutes(app, deps)
     const background = new Background(deps.log)
     app.addHook('onClose', () => background.close())
-    await app.register(signInRoutes(deps, passwords, background))
+    const oidc = new OidcClient(config.baseUrl, clock.now)
+    await app.register(signInRoutes(deps, passwords, background, oidc))
+    await app.register(oidcRoutes(deps, oidc, signInCookies(config)))
     await app.register(profileRoutes(deps, passwords))
 
     app.get('/dashboard/api/me', { schema: { response: Responses(200, Me) } }, async (request, reply) => {
@@ -50,6 +54,8 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
       needs_setup: !(await hasOrganizations(db)),
       sign_up: isOpen,
       sends_mail: config.smtp !== null,
+      passwords: !config.oidc.isOnly,
+      providers: config.oidc.providers.map(({ id, name }) => ({ id, name })),
     }))
 
     app.post(
@@ -69,6 +75,7 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
       async (request, reply) => {
         if (!isOpen)
           throw forbidden('Sign-up is disabled on this server. Ask an admin of your organization for an invitation.')
+        refusePasswordsIfOff(config)
         const { password, ...account } = request.body
         refuseCommonPassword(password)
         const emailCounter = { subject: hashedSubject('sign-up', account.email), free: 3 }
@@ -119,6 +126,7 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
           const { organizationId } = await acceptInvitation(db, { token, user }, origin)
           return { organization_id: organizationId }
         }
+        refusePasswordsIfOff(config)
         const acceptance = request.body ?? {}
         const accepted = await signUpWithInvitation(db, passwords, { token, acceptance }, origin)
         setSessionCookie(config, reply, accepted.session)

@@ -14,7 +14,8 @@ import { conflict } from '../problem.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 import { limitKeysOfAgent } from './api-key-store.ts'
 import { revokeInvitationsOfAgent } from './invitations.ts'
-import { findGrantingRole, refuseLastingGrant } from './memberships.ts'
+import { findGrantingRole, insertAgent, refuseLastingGrant } from './memberships.ts'
+import type { User } from './users.ts'
 
 type AgentRow = Selectable<AgentsTable>
 
@@ -93,6 +94,32 @@ export async function removeLockedAgent(db: Database, context: RequestContext, i
   await deleteTenantRow(db, 'agents', context, id)
   await recordAudit(db, context, { action: 'agent.removed', object: { id, label: row.name }, before: row })
   return true
+}
+
+/** For single sign-on, with the organization locked. */
+export async function addAgent(
+  db: Database,
+  context: RequestContext,
+  { user, role }: { user: User; role: AgentRole },
+): Promise<void> {
+  const id = await insertAgent(db, context.organizationId, { user, role }, context.now)
+  if (id === undefined) return
+  const after = { email: user.email, role }
+  await recordAudit(db, context, { action: 'agent.added', object: { id, label: user.name }, after })
+}
+
+/** For single sign-on, with the organization locked, and not for owners. A lower role also lowers what the agent granted. */
+export async function changeLockedRole(
+  db: Database,
+  context: RequestContext,
+  id: string,
+  role: Exclude<AgentRole, 'owner'>,
+): Promise<void> {
+  const row = await getTenantRow(db, 'agents', context, id)
+  await updateTenantRow(db, 'agents', context, id, { role, ...nextVersion })
+  const object = { id, label: row.name }
+  await recordAudit(db, context, { action: 'agent.updated', object, before: row, after: { ...row, role } })
+  await limitGrants(db, context, { id, role })
 }
 
 /** Invitations first, because they are found by the keys that created them. */

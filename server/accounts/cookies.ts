@@ -13,9 +13,9 @@ export function renewSessionCookie(config: CookieConfig, request: FastifyRequest
 
 /**
  * `two_factor`: of a sign-in that waits for a code. `trust_device`: of a browser that needs no code. `device`: of a browser in which
- * an account has signed in before.
+ * an account has signed in before. `oidc`: of a sign-in that continues at a provider.
  */
-type CookieName = 'session_token' | 'two_factor' | 'trust_device' | 'device'
+type CookieName = 'session_token' | 'two_factor' | 'trust_device' | 'device' | 'oidc'
 type CookieConfig = Pick<Deps['config'], 'baseUrl'>
 
 /** Browsers accept a `__Host-` cookie only over https, from this host and for all paths: RFC 6265bis section 4.1.3.2. */

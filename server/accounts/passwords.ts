@@ -1,6 +1,7 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { fieldError } from '#contract/field-errors.ts'
-import { invalid } from '../problem.ts'
+import type { OidcSettings } from '../config/oidc.ts'
+import { forbidden, invalid } from '../problem.ts'
 
 export type Passwords = {
   /** `<salt>:<key>` in hexadecimal digits. */
@@ -62,3 +63,10 @@ export function refuseCommonPassword(password: string, field = 'password'): void
 /** 12345678, 87654321, 1234567890, abcdefgh. */
 const isNext = (before: number, code: number): boolean =>
   Math.abs(code - before) <= 1 || (before === 0x39 && code === 0x30) || (before === 0x30 && code === 0x39)
+
+/** Throws 403 with OIDC_ONLY. */
+export function refusePasswordsIfOff({ oidc }: { oidc: OidcSettings }): void {
+  if (!oidc.isOnly) return
+  const names = oidc.providers.map(({ name }) => name).join(' or ')
+  throw forbidden(`Passwords do not work on this server. Sign in with ${names}.`)
+}

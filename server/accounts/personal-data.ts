@@ -18,6 +18,13 @@ export async function exportPersonalData(db: Database, userId: string): Promise<
     .orderBy('created_at', 'desc')
     .limit(MAX_ROWS)
     .execute()
+  const identities = await db
+    .selectFrom('identities')
+    .selectAll()
+    .where('person_id', '=', userId)
+    .orderBy('created_at')
+    .limit(MAX_ROWS)
+    .execute()
   const mails = await db
     .selectFrom('mails')
     .select(['created_at', 'organization_id', 'content', 'status'])
@@ -54,6 +61,10 @@ export async function exportPersonalData(db: Database, userId: string): Promise<
     sessions: sessions.map((row) => ({
       ...{ created: toIso(row.created_at), expires: toIso(row.expires_at) },
       ...{ address: row.address, user_agent: row.user_agent },
+    })),
+    identities: identities.map((row) => ({
+      ...{ issuer: row.issuer, subject: row.subject },
+      ...{ created: toIso(row.created_at), last_used: toIso(row.last_used_at) },
     })),
     mails: mails.map((row) => ({
       ...{ created: toIso(row.created_at), organization_id: row.organization_id, status: row.status },

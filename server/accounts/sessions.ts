@@ -15,6 +15,8 @@ export type Session = {
   name: string
   email: string
   hasSecondFactor: boolean
+  /** The id of the single sign-on that it came through; null after a password. */
+  provider: string | null
 }
 
 /** A persistent session ends after this time without use, any other session after a day. */
@@ -27,13 +29,13 @@ export async function findSession(db: Database, token: string, now: number): Pro
   const row = await db
     .selectFrom('sessions')
     .innerJoin('people', 'people.id', 'sessions.person_id')
-    .select(['sessions.id', 'person_id', 'people.name', 'people.email', 'people.two_factor_enabled'])
+    .select(['sessions.id', 'person_id', 'provider', 'people.name', 'people.email', 'people.two_factor_enabled'])
     .where('token_hash', '=', hashOfToken(token))
     .where('expires_at', '>', now)
     .executeTakeFirst()
   if (!row) return undefined
-  const { id, person_id: userId, name, email } = row
-  return { id, userId, name, email, hasSecondFactor: row.two_factor_enabled === 1 }
+  const { id, person_id: userId, name, email, provider } = row
+  return { id, userId, name, email, provider, hasSecondFactor: row.two_factor_enabled === 1 }
 }
 
 /** Extends a persistent session, at most once a day. Returns whether it did. */
@@ -57,7 +59,7 @@ export type StartedSession = { token: string; isPersistent: boolean }
 /** Call `setSessionCookie` after the transaction is committed. */
 export async function insertSession(
   db: Database,
-  { userId, isPersistent }: { userId: string; isPersistent: boolean },
+  { userId, isPersistent, provider }: { userId: string; isPersistent: boolean; provider?: string },
   { address, userAgent, now }: BrowserOrigin,
 ): Promise<StartedSession> {
   const token = newToken()
@@ -66,7 +68,7 @@ export async function insertSession(
     .values({
       ...{ id: newId('ses', now), token_hash: hashOfToken(token), person_id: userId, created_at: now },
       ...{ expires_at: now + (isPersistent ? PERSISTENT_MS : DAY_MS), is_persistent: isPersistent ? 1 : 0 },
-      ...{ address, user_agent: userAgent },
+      ...{ address, user_agent: userAgent, provider: provider ?? null },
     })
     .execute()
   await deleteOldestSessions(db, userId)

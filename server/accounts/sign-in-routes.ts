@@ -16,7 +16,8 @@ import {
 } from './attempt-limits.ts'
 import { readCookie, setCookie, setSessionCookie } from './cookies.ts'
 import { confirmEmail, confirmSignUp, resetPassword, sendResetLink } from './mailed-links.ts'
-import type { Passwords } from './passwords.ts'
+import type { OidcClient } from './oidc-provider.ts'
+import { type Passwords, refusePasswordsIfOff } from './passwords.ts'
 import { AUTH_PATH, browserOrigin, DONE, getSession } from './request-session.ts'
 import { deleteSession } from './sessions.ts'
 import {
@@ -30,16 +31,21 @@ import {
   TRUSTED_MS,
 } from './sign-in.ts'
 
-/** Sign-in, sign-out, and password reset. Bodies and responses: `contract/account.ts`. */
-export function signInRoutes(deps: Deps, passwords: Passwords, background: Background): Routes {
-  const { db, clock, config, keyring } = deps
-
-  const setCookies = (request: FastifyRequest, reply: FastifyReply, { session, pending, trusted }: SignInTokens) => {
+/** Sets the cookies of a sign-in, and removes that of one that waited for a code. */
+export const signInCookies =
+  (config: Deps['config']) =>
+  (request: FastifyRequest, reply: FastifyReply, { session, pending, trusted }: SignInTokens): void => {
     if (session) setSessionCookie(config, reply, session)
     if (pending !== undefined) setCookie(reply, config, 'two_factor', pending, PENDING_MS)
     else if (readCookie(request, config, 'two_factor') !== undefined) setCookie(reply, config, 'two_factor', '', 0)
     if (trusted !== undefined) setCookie(reply, config, 'trust_device', trusted, TRUSTED_MS)
   }
+
+/** Sign-in, sign-out, and password reset. Bodies and responses: `contract/account.ts`. */
+export function signInRoutes(deps: Deps, passwords: Passwords, background: Background, oidc: OidcClient): Routes {
+  const { db, clock, config, keyring } = deps
+
+  const setCookies = signInCookies(config)
 
   /** Throws 401 without a session and without a pending sign-in. */
   const getCodeEntry = async (request: FastifyRequest, code: string, trustsBrowser = false): Promise<CodeEntry> => {
@@ -54,6 +60,7 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
       `${AUTH_PATH}/sign-in/email`,
       { schema: { body: contract.SignIn, response: Responses(200, contract.SignedIn) } },
       async (request, reply) => {
+        refusePasswordsIfOff(config)
         const { email, password, rememberMe: isPersistent = true } = request.body
         const trustedToken = readCookie(request, config, 'trust_device') ?? ''
         const credentials = { email, password, isPersistent, trustedToken }
@@ -98,6 +105,7 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
       `${AUTH_PATH}/request-password-reset`,
       { schema: { body: contract.ResetRequest, response: Responses(200, contract.Done) } },
       async ({ body, ip }, reply) => {
+        refusePasswordsIfOff(config)
         const account = { subject: hashedSubject('reset', body.email), free: 3 }
         await countAttempts(deps, reply, [...addressCounters('reset', ip, 20), account])
         // In the background, so that the response time does not reveal whether the address has an account.
@@ -110,6 +118,7 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
       `${AUTH_PATH}/reset-password`,
       { schema: { body: contract.Reset, response: Responses(200, contract.Done) } },
       async (request) => {
+        refusePasswordsIfOff(config)
         const { email } = await resetPassword(db, passwords, request.body, requestOrigin(request, clock.now()))
         await resetAttempts(db, hashedSubject('account', email))
         return DONE
@@ -124,6 +133,7 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
         const origin = requestOrigin(request, clock.now())
         if (password === undefined) await confirmEmail(db, token, origin)
         else {
+          refusePasswordsIfOff(config)
           const primary = { subject: hashedSubject('sign-up link', token), free: 5 }
           const others = addressCounters('sign-in', request.ip, 20)
           await limitAttempts(deps, reply, { primary, others }, () =>
@@ -136,12 +146,13 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
 
     app.post(
       `${AUTH_PATH}/sign-out`,
-      { schema: { response: Responses(200, contract.Done) } },
+      { schema: { response: Responses(200, contract.SignedOut) } },
       async (request, reply) => {
-        const { userId, id } = getSession(request)
+        const { userId, id, provider: providerId } = getSession(request)
         await deleteSession(db, userId, id)
         setCookie(reply, config, 'session_token', '', 0)
-        return DONE
+        const provider = config.oidc.providers.find((each) => each.id === providerId)
+        return { ...DONE, url: (provider && (await oidc.signOutUrl(provider))) ?? null }
       },
     )
   }

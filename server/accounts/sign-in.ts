@@ -13,8 +13,10 @@ export const PENDING_MS = 10 * 60_000
 /** How long a trusted browser needs no code. */
 export const TRUSTED_MS = PERSISTENT_MS
 
+/** `provider`: the id of the single sign-on that the user came through. */
+type SessionKind = { isPersistent: boolean; provider?: string }
 /** Stored until the code arrives. */
-type PendingSignIn = { isPersistent: boolean }
+type PendingSignIn = SessionKind
 
 /** For the cookies, which are set after the transaction is committed. `pending`: the sign-in waits for a code. */
 export type SignInTokens = { session?: StartedSession; pending?: string; trusted?: string }
@@ -31,23 +33,34 @@ export async function signIn(
 ): Promise<SignInTokens> {
   const { id, passwordHash } = await verifyPassword(db, passwords, email, password)
   const origin = getOrigin()
-  const { now } = origin
   return await inTransaction(db, async (transaction) => {
     const account = await lockAccount(transaction, id)
     // A new password ends all sessions. A session that is created at the same time would remain.
     if (account?.passwordHash !== passwordHash) throw wrongPassword()
-    if (!account.hasSecondFactor) return { session: await startSession(transaction, id, isPersistent, origin) }
-    const trustingUser = await findTokenOwner(transaction, 'trusted-browser', trustedToken, now)
-    if (trustingUser === id && (await consumeToken(transaction, 'trusted-browser', trustedToken, now))) {
-      const session = await startSession(transaction, id, isPersistent, origin)
-      return { session, trusted: await trustBrowser(transaction, id, now) }
-    }
-    const pending = newToken()
-    const content: PendingSignIn = { isPersistent }
-    const expiresAt = now + PENDING_MS
-    await insertToken(transaction, { token: pending, purpose: 'pending-sign-in', userId: id, content, expiresAt })
-    return { pending }
+    return await startOrAskForCode(transaction, account, { isPersistent }, trustedToken, origin)
   })
+}
+
+/** For an account that proved who it is, and is locked. A second factor is asked for unless the browser is trusted. */
+export async function startOrAskForCode(
+  transaction: Database,
+  { id, hasSecondFactor }: Pick<Account, 'id' | 'hasSecondFactor'>,
+  kind: SessionKind,
+  trustedToken: string,
+  origin: BrowserOrigin,
+): Promise<SignInTokens> {
+  const { now } = origin
+  if (!hasSecondFactor) return { session: await startSession(transaction, id, kind, origin) }
+  const trustingUser = await findTokenOwner(transaction, 'trusted-browser', trustedToken, now)
+  if (trustingUser === id && (await consumeToken(transaction, 'trusted-browser', trustedToken, now))) {
+    const session = await startSession(transaction, id, kind, origin)
+    return { session, trusted: await trustBrowser(transaction, id, now) }
+  }
+  const pending = newToken()
+  const content: PendingSignIn = kind
+  const expiresAt = now + PENDING_MS
+  await insertToken(transaction, { token: pending, purpose: 'pending-sign-in', userId: id, content, expiresAt })
+  return { pending }
 }
 
 /** The user of a sign-in that waits for a code. Throws 401 if there is none or it has expired. */
@@ -111,18 +124,19 @@ async function completeSignIn(
 ): Promise<SignInTokens> {
   const pending = await consumeAccountToken<PendingSignIn>(transaction, 'pending-sign-in', token, origin.now)
   if (pending?.account.id !== userId) throw signInExpired()
-  const session = await startSession(transaction, userId, pending.content.isPersistent, origin)
+  const session = await startSession(transaction, userId, pending.content, origin)
   return { session, ...(trustsBrowser && { trusted: await trustBrowser(transaction, userId, origin.now) }) }
 }
 
 async function startSession(
   transaction: Database,
   userId: string,
-  isPersistent: boolean,
+  kind: SessionKind,
   origin: BrowserOrigin,
 ): Promise<StartedSession> {
-  await recordAccountAudit(transaction, origin, userId, { action: 'agent.signed_in' })
-  return await insertSession(transaction, { userId, isPersistent }, origin)
+  const after = kind.provider === undefined ? {} : { after: { provider: kind.provider } }
+  await recordAccountAudit(transaction, origin, userId, { action: 'agent.signed_in', ...after })
+  return await insertSession(transaction, { userId, ...kind }, origin)
 }
 
 async function trustBrowser(transaction: Database, userId: string, now: number): Promise<string> {

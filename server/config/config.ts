@@ -4,6 +4,7 @@ import type { Plan, Plans } from '../plan.ts'
 import { DENIED_PORTS, type Networks } from '../safe-http/address-policy.ts'
 import { readDnsSettings } from './dns.ts'
 import { readHttpSettings } from './http.ts'
+import { type OidcSettings, readOidcSettings } from './oidc.ts'
 import { readOperationsSettings } from './operations.ts'
 import {
   InvalidSetting,
@@ -64,6 +65,8 @@ export type Config = ReturnType<typeof readDnsSettings> &
     webhookProxy: URL | null
     admin: { email: string; password: string; apiKey: string | null } | null
     plans: Plans
+    /** Single sign-on. */
+    oidc: OidcSettings
     /** Null: payments are off. */
     stripe: { secretKey: string; webhookSecret: string; apiBase: URL } | null
     /** Null: emails are logged and stored for the dashboard. */
@@ -189,6 +192,7 @@ class SettingsReader {
       webhookProxy: this.#webhookProxy(),
       ...readWebhookSettings(read),
       admin: this.#admin(),
+      oidc: readOidcSettings(read, readSecret),
       plans: this.#plans(),
       stripe: this.#stripe(),
       smtp: this.#smtp(),

@@ -18,6 +18,7 @@ import { announcedMonitors } from './migrations/0021-announced-monitors.ts'
 import { zones } from './migrations/0022-zones.ts'
 import { organizationOfRemovedWebhooks } from './migrations/0024-organization-of-removed-webhooks.ts'
 import { deletion } from './migrations/0025-deletion.ts'
+import { singleSignOn } from './migrations/0026-single-sign-on.ts'
 import { DIALECTS, type Dialect, type Migration } from './migrations/dialect.ts'
 
 /** In order, never changed once released. The number of a migration is its position here, from 1. */
@@ -39,6 +40,7 @@ export const MIGRATIONS: readonly Migration[] = [
   zones,
   organizationOfRemovedWebhooks,
   deletion,
+  singleSignOn,
 ]
 
 /** The id of the advisory lock that every migrating process takes. Any constant. */

@@ -33,6 +33,18 @@ export type SessionsTable = {
   is_persistent: Once<Bool>
   address: Once<string>
   user_agent: Once<string | null>
+  /** The id of the single sign-on that it came through; null after a password. */
+  provider: Once<string | null>
+}
+
+/** Who a user is at a provider of single sign-on. */
+export type IdentitiesTable = {
+  issuer: Once<string>
+  /** The provider's own id of the user. */
+  subject: Once<string>
+  person_id: Once<string>
+  created_at: Once<number>
+  last_used_at: number
 }
 
 /** Tokens in links and cookies, until they are used or expire. */

@@ -41,6 +41,7 @@ export type Tables = {
   webhook_storage: webhooks.WebhookStorageTable
   people: people.PeopleTable
   sessions: people.SessionsTable
+  identities: people.IdentitiesTable
   account_tokens: people.AccountTokensTable
   second_factors: people.SecondFactorsTable
   attempts: people.AttemptsTable

@@ -12,6 +12,7 @@ export const GLOBAL_TABLES: Record<string, string> = {
   organizations: 'the organizations themselves',
   people: 'a user can be a member of several organizations',
   sessions: 'of a user',
+  identities: 'who a person is at a provider of single sign-on',
   account_tokens: 'of a user',
   second_factors: 'of a user',
   attempts: 'counts by account and address, before the user is known',
