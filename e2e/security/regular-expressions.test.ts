@@ -92,12 +92,12 @@ test('regular expressions created at run time never contain user input', () => {
   expect(places.sort()).toEqual([
     'dashboard/monitors/list/appearance.ts',
     'dashboard/monitors/list/query.ts',
-    'server/monitors/import/import-plan.ts',
-    'server/monitors/known-labels.ts',
     'server/groups/labels.ts',
     'server/groups/resolve.ts',
     'server/http/csv.ts',
     'server/http/errors.ts',
+    'server/monitors/import/import-plan.ts',
+    'server/monitors/known-labels.ts',
     'server/monitors/list/export.ts',
   ])
 })
