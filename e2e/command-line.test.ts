@@ -1,5 +1,7 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { systemClock } from '#server/clock.ts'
+import { openDatabase } from '#server/database/open.ts'
 import { currentCode } from '#server/testing/accounts.ts'
 import { createApi } from '#server/testing/api-client.ts'
 import { runCommand } from '#server/testing/server-process.ts'
@@ -11,6 +13,8 @@ import {
   givenFolder,
   givenServer,
 } from '#server/testing/test-server.ts'
+
+const HOUR_MS = 3_600_000
 
 test.each(['sqlite', 'postgres'] as const)(
   'keys are created, listed and revoked while the server runs (%s)',
@@ -257,3 +261,42 @@ test.each(['sqlite', 'postgres'] as const)(
     expect((await runCommand(person, world)).stderr).toBe(`No account has the address "${ADMIN.ADMIN_EMAIL}".\n`)
   },
 )
+
+test('proof shows which checks of a record, or of all monitors, were made, as the API does', async () => {
+  const { dns, settings } = await givenEnvironment('sqlite')
+  const server = await givenServer({ ...settings, ...ADMIN })
+  const api = createApi(server.url, ADMIN_KEY)
+  dns.set('www.example.com', 'A', ['192.0.2.1'])
+  const monitor = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1', frequency: 5 }
+  const { body } = await api.post<{ id: string }>('/monitors', monitor)
+  const now = systemClock.now()
+  const period = [
+    '--since',
+    new Date(now - 30 * HOUR_MS).toISOString(),
+    '--until',
+    new Date(now - HOUR_MS).toISOString(),
+  ]
+  const run = (...args: string[]) => runCommand(['proof', ...args, ...period], settings)
+  expect(await run()).toMatchObject({ code: 0, stdout: expect.stringContaining('Every check was made in time.') })
+
+  const db = openDatabase(settings.DATABASE_URL ?? `sqlite:${settings.DATA_DIR}/zonewatch.db`)
+  await sql`update migrations set applied_at = 0`.execute(db)
+  await sql`update monitors set created_at = ${now - 29 * HOUR_MS}`.execute(db)
+  const { organization_id } = await db.selectFrom('monitors').select('organization_id').executeTakeFirstOrThrow()
+  const gap = { from_at: now - 27 * HOUR_MS, until_at: now - 26 * HOUR_MS, withheld_since: null }
+  await db
+    .insertInto('check_gaps')
+    .values({ organization_id, monitor_id: body.id, ...gap })
+    .execute()
+  await db.destroy()
+
+  const shown = await run('WWW.example.com', 'a')
+  expect(shown).toMatchObject({ code: 1, stderr: '' })
+  expect(shown.stdout).toMatch(/^Checks of www\.example\.com A from .*\nDUE .*\n\d+ +\d+ +\d +1[12] +0\n/)
+  expect(shown.stdout).toContain('The longest gap lasted 3600 s. All gaps:')
+  const query = `?since=${period[1]}&until=${period[3]}`
+  expect(JSON.parse((await run('--json')).stdout)).toEqual((await api.get(`/organization/checks${query}`)).body)
+  expect((await run()).stdout).toMatch(new RegExp(`^${body.id} +.* 3600 +1[12] +0$`, 'm'))
+  expect((await run('shop.example.com', 'A')).stderr).toBe('No monitor checks shop.example.com A.\n')
+  expect((await run('www.example.com')).stderr).toContain('zonewatch proof www.example.com A')
+})

@@ -98,6 +98,15 @@ changes
   .action(async (id, options) => (await import('./cli/planned-changes.ts')).cancelChange(id, options))
 
 program
+  .command('proof [name] [type]')
+  .description('show which checks were made in a period, of one record or of all monitors')
+  .option('--since <time>', 'beginning of the period, such as 2026-10-01; default: 30 days before its end')
+  .option('--until <time>', 'end of the period; default: now')
+  .option('--organization <slug>', 'organization of the monitors; optional while there is only one')
+  .option('--json', 'print JSON')
+  .action(async (name, type, options) => (await import('./cli/proof.ts')).printProof(name, type, options))
+
+program
   .command('plan <organization> <plan>')
   .description('assign a plan of PLANS to an organization (slug) without payment')
   .action(async (organization, plan) => (await import('./cli/assign-plan.ts')).assignPlan(organization, plan))

@@ -2,6 +2,7 @@ import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
 import { visibleJson, visibleLines } from '#contract/visible-text.ts'
 import { getOrganization } from '../accounts/organizations.ts'
 import { CliError } from '../cli-error.ts'
+import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { parseMonitorName } from '../monitors/names.ts'
 import { fieldTexts, Problem } from '../problem.ts'
@@ -26,6 +27,29 @@ export function parseRecord(name: string, type: string): { owner: string; record
   if (!parsed.ok) throw new CliError(Object.values(fieldTexts(parsed.errors)).join('\n'))
   return { owner: parsed.name.owner, recordType }
 }
+
+/** `instead`: what to do if several monitors check the record. Throws a `CliError`. */
+export async function getMonitorId(
+  db: Database,
+  { organizationId }: Tenant,
+  { owner, recordType }: { owner: string; recordType: MonitorRecordType },
+  instead: string,
+): Promise<string> {
+  const rows = await db
+    .selectFrom('monitors')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('owner', '=', owner)
+    .where('record_type', '=', recordType)
+    .limit(2)
+    .execute()
+  if (rows.length === 0) throw new CliError(`No monitor checks ${owner} ${recordType}.`)
+  if (rows.length > 1) throw new CliError(`Several monitors check ${owner} ${recordType}. ${instead}`)
+  return rows[0]!.id
+}
+
+/** In UTC, without seconds. */
+export const timeText = (iso: string): string => iso.slice(0, 16).replace('T', ' ')
 
 /** Turns a `not_found` problem into a `CliError` with this message. */
 export const notFoundAs =

@@ -1,13 +1,21 @@
 import type { PlannedChange } from '#contract/planned-changes.ts'
 import { visible } from '#contract/visible-text.ts'
-import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import { operatorContext, type RequestContext } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { monitorLabel } from '../monitors/monitor.ts'
 import { deleteChange, getChange, insertChange, listChanges } from '../planned-changes/store.ts'
-import { getOrganizationBySlug, notFoundAs, parseRecord, print, printJson, throwProblemText } from './arguments.ts'
+import {
+  getMonitorId,
+  getOrganizationBySlug,
+  notFoundAs,
+  parseRecord,
+  print,
+  printJson,
+  throwProblemText,
+  timeText,
+} from './arguments.ts'
 import { withDatabase } from './prepare-database.ts'
 import { table } from './table.ts'
 
@@ -23,7 +31,12 @@ export async function planChange(
   await withDatabase(async (db) => {
     const context = await contextOf(db, organization)
     const input = {
-      monitor_id: await getMonitorId(db, context, name, type),
+      monitor_id: await getMonitorId(
+        db,
+        context,
+        parseRecord(name, type),
+        'Plan the change with POST /planned-changes.',
+      ),
       new_value: values,
       to,
       ...(from === undefined ? {} : { from }),
@@ -99,22 +112,6 @@ const contextOf = async (db: Database, organization: string | undefined): Promis
 const unknownChange = (id: string) =>
   notFoundAs(`No planned change has the id ${id}. List them with: zonewatch planned-changes list`)
 
-async function getMonitorId(db: Database, { organizationId }: RequestContext, name: string, type: string) {
-  const { owner, recordType } = parseRecord(name, type)
-  const rows = await db
-    .selectFrom('monitors')
-    .select('id')
-    .where('organization_id', '=', organizationId)
-    .where('owner', '=', owner)
-    .where('record_type', '=', recordType)
-    .limit(2)
-    .execute()
-  if (rows.length === 0) throw new CliError(`No monitor checks ${owner} ${recordType}.`)
-  if (rows.length > 1)
-    throw new CliError(`Several monitors check ${owner} ${recordType}. Plan the change with POST /planned-changes.`)
-  return rows[0]!.id
-}
-
 async function namesOf(db: Database, { organizationId }: RequestContext, changes: readonly PlannedChange[]) {
   const ids = changes.map(({ monitor_id }) => monitor_id)
   const rows = await db
@@ -131,5 +128,3 @@ function progressText({ progress }: PlannedChange): string {
   const updated = progress.servers.filter(({ answer }) => answer === 'new').length
   return `${updated} of ${progress.servers.length} servers`
 }
-
-const timeText = (iso: string): string => iso.slice(0, 16).replace('T', ' ')

@@ -2,20 +2,11 @@ import { ChecksQuery, MonitorChecks, OrganizationChecks } from '#contract/checks
 import type { Deps } from '../deps.ts'
 import { Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { Problem } from '../problem.ts'
-import { DAY_MS, parsePeriod, parseTimes, toIso, toIsoOrNull } from '../times.ts'
-import { LATE_MS } from './check-gaps.ts'
-import type { CountedGap } from './check-history.ts'
-import {
-  getMonitorHistory,
-  getOrganizationHistory,
-  lengthOf,
-  MAX_COUNTED_GAPS,
-  type MonitorHistory,
-} from './check-history-store.ts'
+import { MAX_COUNTED_GAPS } from './check-history-store.ts'
+import { getMonitorProof, getOrganizationProof, proofPeriod } from './check-proof.ts'
 
 const DESCRIPTION =
   'Proves that no check was missed in a period: a check in time is not recorded, but each one that is late, missed or without a result. A gap is the time between two checks of a monitor in which that happened.'
-const DEFAULT_PERIOD_MS = 30 * DAY_MS
 
 export function checkHistoryRoutes(deps: Deps): Routes {
   /** Organizations whose monitors are being read. */
@@ -36,17 +27,8 @@ export function checkHistoryRoutes(deps: Deps): Routes {
         },
       },
       ({ params, query, context }) => {
-        const period = periodOf(query, context.now)
-        return deps.readList(context, async (db) => {
-          const history = await getMonitorHistory(db, context, params.monitor, period, context.now)
-          const gap = (counted: CountedGap) => describeGap(counted, context.now)
-          return {
-            ...summaryOf(history),
-            last_checked: toIsoOrNull(history.lastCheckedAt),
-            longest_gap: history.longest ? gap(history.longest) : null,
-            gaps: history.gaps.map(gap),
-          }
-        })
+        const period = proofPeriod(query, context.now)
+        return deps.readList(context, (db) => getMonitorProof(db, context, params.monitor, period))
       },
     )
 
@@ -63,7 +45,7 @@ export function checkHistoryRoutes(deps: Deps): Routes {
         },
       },
       async ({ query, context }, reply) => {
-        const period = periodOf(query, context.now)
+        const period = proofPeriod(query, context.now)
         const { organizationId } = context
         if (reading.has(organizationId)) {
           reply.header('retry-after', '5')
@@ -73,20 +55,7 @@ export function checkHistoryRoutes(deps: Deps): Routes {
         reply.raw.once('close', () => gone.abort())
         reading.add(organizationId)
         try {
-          return await deps.readList(context, async (db) => {
-            const options = { stop: gone.signal }
-            const history = await getOrganizationHistory(db, context, period, context.now, options)
-            const gap = (counted: CountedGap & { monitorId: string }) => ({
-              monitor_id: counted.monitorId,
-              ...describeGap(counted, context.now),
-            })
-            return {
-              ...summaryOf(history),
-              monitors: history.monitors,
-              longest_gap: history.longest ? gap(history.longest) : null,
-              gaps: history.gaps.map(gap),
-            }
-          })
+          return await deps.readList(context, (db) => getOrganizationProof(db, context, period, gone.signal))
         } finally {
           reading.delete(organizationId)
         }
@@ -94,23 +63,3 @@ export function checkHistoryRoutes(deps: Deps): Routes {
     )
   }
 }
-
-function periodOf({ since, until }: ChecksQuery, now: number) {
-  if (since !== undefined) return parsePeriod({ since, until }, now)
-  const end = parseTimes({ until }, ['until']).until ?? now
-  return { since: end - DEFAULT_PERIOD_MS, until: end }
-}
-
-const summaryOf = ({ period, due, done, late, missed, withheld, gapCount }: MonitorHistory) => ({
-  ...{ since: toIso(period.since), until: toIso(period.until), tolerance_seconds: LATE_MS / 1_000 },
-  ...{ due, done, late, missed, withheld, gap_count: gapCount },
-})
-
-const describeGap = ({ from, until, missed, withheld }: CountedGap, now: number) => ({
-  ...{
-    since: toIso(from),
-    until: toIsoOrNull(until),
-    seconds: lengthOf({ from, until, missed, withheld }, now) / 1_000,
-  },
-  ...{ missed, withheld },
-})
