@@ -13,13 +13,18 @@ export const oneLine = (text: string): string => visible(text.replace(/[\r\n\t\u
 
 /** Masks secrets in a text, also as they are written in JSON and in a URL. Shorter ones than `minLength` would be replaced in ordinary text. */
 export function newRedactor(secrets: readonly string[], minLength = 4): (text: string) => string {
-  const variants = secrets.flatMap((text) => [
-    text,
-    encodeURIComponent(text.toWellFormed()),
-    JSON.stringify(text).slice(1, -1),
-  ])
-  const longestFirst = [...new Set(variants)]
-    .filter(({ length }) => length >= minLength)
-    .sort((a, b) => b.length - a.length)
-  return (text) => longestFirst.reduce((redacted, secret) => redacted.replaceAll(secret, '********'), text)
+  const variants = () => {
+    const written = secrets.flatMap((text) => [
+      text,
+      encodeURIComponent(text.toWellFormed()),
+      JSON.stringify(text).slice(1, -1),
+    ])
+    return [...new Set(written)].filter(({ length }) => length >= minLength).sort((a, b) => b.length - a.length)
+  }
+  let longestFirst: string[] | undefined
+  return (text) => {
+    if (text.length < minLength) return text // most responses of webhooks, of which the variants would cost more than the signature
+    longestFirst ??= variants()
+    return longestFirst.reduce((redacted, secret) => redacted.replaceAll(secret, '********'), text)
+  }
 }
