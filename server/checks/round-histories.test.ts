@@ -5,6 +5,7 @@ import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { insertPastSchedules } from '../monitors/check-gaps.ts'
 import { getMonitorHistory } from '../monitors/check-history-store.ts'
+import { deleteMonitor } from '../monitors/delete.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { lastCheckedAt, streakInRounds } from '../monitors/last-round.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
@@ -78,8 +79,8 @@ async function givenMonitors(db: Database, count: number, random: () => number):
 }
 
 /**
- * Two to five processes in virtual time, which are killed, freeze and lose the database, and users who start checks and disable, enable
- * and change monitors. Ranges are split meanwhile. All results are as before, so that only the counts can be wrong.
+ * Two to five processes in virtual time, which are killed, freeze and lose the database, and users who start checks and disable, enable,
+ * change and delete monitors. Ranges are split meanwhile. All results are as before, so that only the counts can be wrong.
  */
 class History {
   now = START
@@ -89,11 +90,13 @@ class History {
   readonly #monitors: Map<number, Expected>
   readonly #random: () => number
   readonly #processes: number
+  readonly #leastMonitors: number
 
   constructor(db: Database, monitors: Map<number, Expected>, random: () => number) {
     this.#db = db
     this.#monitors = monitors
     this.#random = random
+    this.#leastMonitors = monitors.size / 2
     this.#processes = 2 + Math.floor(random() * 4)
   }
 
@@ -109,6 +112,7 @@ class History {
       () => this.#checkNow(),
       () => this.#changeFrequency(),
       () => this.#disableOrEnable(),
+      () => this.#delete(),
       () => this.wait(this.#random() * 20 * MINUTE_MS),
     ]
     await this.#pick(actions)()
@@ -144,8 +148,8 @@ class History {
       const isHeld = await finishRound(db, claim, round).catch(() => false)
       mustRelease ||= isLost && this.#random() < 0.5
       for (const check of round.checks) {
-        const monitor = this.#monitors.get(check.slot)!
-        if (!isHeld || !check.read || monitor.left !== left.get(check.slot)) continue
+        const monitor = this.#monitors.get(check.slot)
+        if (!isHeld || !check.read || !monitor || monitor.left !== left.get(check.slot)) continue
         monitor.checks++
         monitor.lastAt = Math.max(round.startedAt, check.was_due_at)
         monitor.times.push(monitor.lastAt)
@@ -267,6 +271,16 @@ class History {
     monitor.isActive = !monitor.isActive
     this.#beginSchedule(monitor)
     await this.#set(monitor, { due_at: monitor.isActive ? this.now : null, claimed_by: null })
+  }
+
+  /** At most half of them. What is being checked then has no result. */
+  async #delete() {
+    if (this.#monitors.size <= this.#leastMonitors) return
+    const { id, slot } = this.#pick([...this.#monitors.values()])
+    const rows = this.#db.selectFrom('monitors').select('organization_id').where('id', '=', id)
+    const { organization_id } = await rows.executeTakeFirstOrThrow()
+    await deleteMonitor(this.#db, systemContext(organization_id, this.now), id)
+    this.#monitors.delete(slot)
   }
 
   async #endSchedule({ id, slot, isActive, frequency, schedules }: Expected) {
