@@ -8,22 +8,50 @@ import { MonitorChange } from './monitors.ts'
 import { MAX_PLAN_DAYS } from './planned-changes.ts'
 import { UndeliveredQuery } from './webhooks.ts'
 
-export const JOB_ACTIONS = [
-  'update',
-  'move',
-  'replace',
-  'tag',
-  'untag',
-  'accept',
-  'plan',
-  'unplan',
-  'check',
-  'delete',
-  'retry_requests',
-] as const
+type ActionParameter = 'change' | 'group' | 'tags' | 'value' | 'replacement' | 'from' | 'to' | 'requests'
+type Action = {
+  /** The parameters that it needs beside its monitors, and those that it may have. */
+  needs: readonly ActionParameter[]
+  allows?: readonly ActionParameter[]
+  isUndoable: boolean
+  description: string
+}
+
+export const JOB_ACTIONS = {
+  update: { needs: ['change'], isUndoable: true, description: 'sets the fields in `change`' },
+  move: { needs: ['group'], isUndoable: true, description: 'moves to `group`' },
+  replace: {
+    needs: ['value', 'replacement'],
+    isUndoable: true,
+    description: 'puts `replacement` in the place of the expected value `value` and keeps the other values',
+  },
+  tag: { needs: ['tags'], isUndoable: true, description: 'adds `tags` and keeps the other tags' },
+  untag: { needs: ['tags'], isUndoable: true, description: 'removes `tags` and keeps the other tags' },
+  accept: { needs: [], isUndoable: true, description: 'makes the current value the expected value' },
+  plan: {
+    needs: ['value', 'replacement', 'to'],
+    allows: ['from'],
+    isUndoable: false,
+    description: 'plans a change of the expected value `value` to `replacement` within the period `from` to `to`',
+  },
+  unplan: { needs: [], isUndoable: false, description: 'cancels open planned changes' },
+  check: { needs: [], isUndoable: false, description: 'starts a check' },
+  delete: {
+    needs: [],
+    isUndoable: true,
+    description: 'deletes the monitors and their events; their groups stay, also empty ones',
+  },
+  retry_requests: {
+    needs: ['requests'],
+    isUndoable: false,
+    description: 'sends webhook requests that were not delivered again, each with a new retry schedule',
+  },
+} as const satisfies Record<string, Action>
+
+type NewJobAction = keyof typeof JOB_ACTIONS
 /** `undo` is the action of a job that POST /jobs/{job}/undo creates. */
-export const ALL_JOB_ACTIONS = [...JOB_ACTIONS, 'undo'] as const
-export type JobAction = (typeof ALL_JOB_ACTIONS)[number]
+export type JobAction = NewJobAction | 'undo'
+const NEW_JOB_ACTIONS = Object.keys(JOB_ACTIONS) as NewJobAction[]
 export const JOB_STATES = ['queued', 'running', 'finished', 'canceled', 'failed'] as const
 export type JobState = (typeof JOB_STATES)[number]
 export const RESULT_STATES = ['changed', 'unchanged', 'failed'] as const
@@ -34,8 +62,9 @@ export const MAX_JOB_MONITORS = 10_000
 /** The most queued and running jobs of an organization. */
 export const MAX_UNFINISHED_JOBS = 20
 
-const ACTION_DESCRIPTION =
-  '`update`: sets the fields in `change`. `move`: moves to `group`. `replace`: puts `replacement` in the place of the expected value `value` and keeps the other values. `tag`, `untag`: adds or removes `tags` and keeps the other tags. `accept`: makes the current value the expected value. `plan`: plans a change of the expected value `value` to `replacement` within the period `from` to `to`. `unplan`: cancels open planned changes. `check`: starts a check. `delete`: deletes the monitors and their events; their groups stay, also empty ones. `retry_requests`: sends webhook requests that were not delivered again, each with a new retry schedule.'
+const ACTION_DESCRIPTION = Object.entries(JOB_ACTIONS)
+  .map(([action, { description }]) => `\`${action}\`: ${description}.`)
+  .join(' ')
 
 const filter = StrictObject(monitorFilters, {
   ...withMetadataFilters,
@@ -77,7 +106,7 @@ const requests = StrictObject(
 
 export const NewJob = StrictObject(
   {
-    action: Type.Enum(JOB_ACTIONS, { type: 'string', description: ACTION_DESCRIPTION }),
+    action: Type.Enum(NEW_JOB_ACTIONS, { type: 'string', description: ACTION_DESCRIPTION }),
     monitors: Type.Optional(
       Type.Array(Type.String({ maxLength: 40 }), {
         minItems: 1,
@@ -124,7 +153,7 @@ export const Job = StrictObject(
     id: Type.String({ description: 'Begins with `job_`.' }),
     created: Instant('When the job was created.'),
     created_by: Type.String({ description: 'The name of the person or key that created it.' }),
-    action: Type.Enum(ALL_JOB_ACTIONS, {
+    action: Type.Enum([...NEW_JOB_ACTIONS, 'undo'] as JobAction[], {
       type: 'string',
       description: `${ACTION_DESCRIPTION} \`undo\`: undoes another job.`,
     }),

@@ -73,9 +73,9 @@ function givenCopy() {
 const ORDERS = ['created', 'name', 'domain', 'subdomain', 'record_type', 'state', 'incidence_count']
 const TOKEN = 't'.repeat(16)
 
-const RECIPES = ['list-filter', 'metric', 'channel', 'endpoint', 'record-type', 'warning', 'zone-check'].map((name) =>
-  name === 'endpoint' ? 'add-an-endpoint.md' : `add-a-${name}.md`,
-)
+const RECIPES = [
+  ...['list-filter', 'job-action', 'metric', 'channel', 'endpoint', 'record-type', 'warning', 'zone-check'],
+].map((name) => (name === 'endpoint' ? 'add-an-endpoint.md' : `add-a-${name}.md`))
 
 test.each(['sqlite', 'postgres'] as const)(
   'on %s, the examples of the recipes work when they are followed by the letter, one after the other',
@@ -123,6 +123,10 @@ test.each(['sqlite', 'postgres'] as const)(
     expect((await call('/monitors/counts?notify=on_success')).body.active).toBe(1)
     expect((await call('/monitors?notify=never')).body.errors).toHaveProperty('notify')
     if (engine === 'postgres') return
+
+    const job = { action: 'add_value', all: true }
+    expect((await call('/jobs', { ...job, value: '192.0.2.9' })).body).toMatchObject({ change: { value: '192.0.2.9' } })
+    expect((await call('/jobs', job)).body.errors).toEqual({ value: 'is required.' })
 
     const smimea = { full_domain: 'a._smimecert.example', record_type: 'SMIMEA', expected_value: '3 0 0 0C72AC70' }
     const created = await call('/monitors', smimea)

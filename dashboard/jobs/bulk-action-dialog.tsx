@@ -13,7 +13,7 @@ import { FromToFields, fromLocalInput, nextHours } from '../ui/period.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { BULK_ACTIONS, type BulkAction, type JobParameters, type JobTarget } from './bulk-actions.ts'
-import { findingText, objectsText, progressText } from './job-text.ts'
+import { findingText, objectsText, progressText, verbOf } from './job-text.ts'
 import { JobProgress, JobResults } from './job-view.tsx'
 import { cancelJob, createJob, isRunning, jobQuery, useRefreshAfterJob } from './queries.ts'
 
@@ -247,8 +247,8 @@ function Preview({ parameters, target, onBack, onCancel, onStart }: PreviewProps
           onClick={() => start.mutate()}
         >
           {isReady && job.changed > 0
-            ? `${VERBS[parameters.action]} ${objectsText(parameters.action, job.changed)}`
-            : VERBS[parameters.action]}
+            ? `${verbOf(parameters.action)} ${objectsText(parameters.action, job.changed)}`
+            : verbOf(parameters.action)}
         </Button>
       </Buttons>
     </div>
@@ -258,20 +258,6 @@ function Preview({ parameters, target, onBack, onCancel, onStart }: PreviewProps
 /** The server cannot be reached, is busy or failed. Another attempt of a refused request would be refused too. */
 const isTemporary = (error: unknown): boolean =>
   !(error instanceof ApiProblem && error.status >= 400 && error.status < 500 && error.status !== 429)
-
-const VERBS: Record<JobParameters['action'], string> = {
-  update: 'Change',
-  move: 'Move',
-  replace: 'Change',
-  tag: 'Tag',
-  untag: 'Untag',
-  accept: 'Change',
-  plan: 'Plan',
-  unplan: 'Cancel',
-  check: 'Check',
-  delete: 'Delete',
-  retry_requests: 'Send again',
-}
 
 function StartedJob({ started, onUndo, onClose }: { started: Job; onUndo: (job: Job) => void; onClose: () => void }) {
   const { data: job = started } = useQuery(jobQuery(started.id))

@@ -29,37 +29,68 @@ export function valueText(value: unknown): string {
   return String(value)
 }
 
-/** The title of a job. */
-export function titleOf({ action, change }: Pick<Job, 'action' | 'change'>): string {
-  switch (action) {
-    case 'update':
-      return updateTitle(change ?? {})
-    case 'move':
-      return `Move to group ${change?.group ?? ''}`
-    case 'replace':
-      return `Replace ${valueText(change?.value)} with ${valueText(change?.replacement)}`
-    case 'tag':
-      return `Add tags: ${valueText(change?.tags ?? [])}`
-    case 'untag':
-      return `Remove tags: ${valueText(change?.tags ?? [])}`
-    case 'accept':
-      return 'Accept current values'
-    case 'plan':
-      return `Plan a change from ${valueText(change?.value)} to ${valueText(change?.replacement)}`
-    case 'unplan':
-      return 'Cancel planned changes'
-    case 'check':
-      return 'Check now'
-    case 'delete':
-      return 'Delete'
-    case 'retry_requests':
-      return 'Send webhook requests again'
-    case 'undo':
-      return 'Undo'
-  }
+type Change = Record<string, unknown>
+type ActionText = {
+  title: (change: Change) => string
+  /** The button that starts it. */
+  verb: string
+  /** What happens to its monitors or requests, in the preview and in the result. */
+  would: string
+  did: string
+  cannot: string
 }
 
-function updateTitle(change: Record<string, unknown>): string {
+const CHANGE = { verb: 'Change', would: 'would change', did: 'changed', cannot: 'cannot change' }
+
+const ACTIONS: Record<Job['action'], ActionText> = {
+  update: { ...CHANGE, title: updateTitle },
+  move: {
+    title: ({ group }) => `Move to group ${group ?? ''}`,
+    ...{ verb: 'Move', would: 'would move', did: 'moved', cannot: 'cannot move' },
+  },
+  replace: {
+    ...CHANGE,
+    title: ({ value, replacement }) => `Replace ${valueText(value)} with ${valueText(replacement)}`,
+  },
+  tag: { ...CHANGE, verb: 'Tag', title: ({ tags }) => `Add tags: ${valueText(tags ?? [])}` },
+  untag: { ...CHANGE, verb: 'Untag', title: ({ tags }) => `Remove tags: ${valueText(tags ?? [])}` },
+  accept: { ...CHANGE, title: () => 'Accept current values' },
+  plan: {
+    title: ({ value, replacement }) => `Plan a change from ${valueText(value)} to ${valueText(replacement)}`,
+    verb: 'Plan',
+    would: 'would get a planned change',
+    did: 'with a planned change',
+    cannot: 'cannot get one',
+  },
+  unplan: {
+    title: () => 'Cancel planned changes',
+    verb: 'Cancel',
+    would: 'would lose the planned change',
+    did: 'without the planned change',
+    cannot: 'would keep the planned change',
+  },
+  check: {
+    title: () => 'Check now',
+    ...{ verb: 'Check', would: 'would be checked', did: 'due for a check', cannot: 'cannot be checked' },
+  },
+  delete: {
+    title: () => 'Delete',
+    ...{ verb: 'Delete', would: 'would be deleted', did: 'deleted', cannot: 'cannot be deleted' },
+  },
+  retry_requests: {
+    title: () => 'Send webhook requests again',
+    ...{ verb: 'Send again', would: 'would be sent again', did: 'queued again', cannot: 'cannot be sent again' },
+  },
+  undo: { ...CHANGE, title: () => 'Undo' },
+}
+
+/** The title of a job. */
+export const titleOf = ({ action, change }: Pick<Job, 'action' | 'change'>): string =>
+  ACTIONS[action].title(change ?? {})
+
+export const verbOf = (action: Job['action']): string => ACTIONS[action].verb
+
+function updateTitle(change: Change): string {
   const [only, ...others] = Object.entries(change)
   if (!only || others.length > 0) return `Change ${Object.keys(change).map(fieldLabel).join(', ').toLowerCase()}`
   const [name, value] = only
@@ -68,33 +99,9 @@ function updateTitle(change: Record<string, unknown>): string {
   return `Set ${fieldLabel(name).toLowerCase()} to ${valueText(value)}`
 }
 
-type Words = { would: string; did: string; cannot: string }
-
-const CHANGE: Words = { would: 'would change', did: 'changed', cannot: 'cannot change' }
-
-/** What an action does to its monitors or requests, in the preview and in the result. */
-const WORDS: Record<Job['action'], Words> = {
-  update: CHANGE,
-  move: { would: 'would move', did: 'moved', cannot: 'cannot move' },
-  replace: CHANGE,
-  tag: CHANGE,
-  untag: CHANGE,
-  accept: CHANGE,
-  plan: { would: 'would get a planned change', did: 'with a planned change', cannot: 'cannot get one' },
-  unplan: {
-    would: 'would lose the planned change',
-    did: 'without the planned change',
-    cannot: 'would keep the planned change',
-  },
-  check: { would: 'would be checked', did: 'due for a check', cannot: 'cannot be checked' },
-  delete: { would: 'would be deleted', did: 'deleted', cannot: 'cannot be deleted' },
-  retry_requests: { would: 'would be sent again', did: 'queued again', cannot: 'cannot be sent again' },
-  undo: CHANGE,
-}
-
 type JobKind = Pick<Job, 'action' | 'dry_run'>
-export const changedText = ({ action, dry_run }: JobKind): string => WORDS[action][dry_run ? 'would' : 'did']
-export const failedText = ({ action, dry_run }: JobKind): string => (dry_run ? WORDS[action].cannot : 'failed')
+export const changedText = ({ action, dry_run }: JobKind): string => ACTIONS[action][dry_run ? 'would' : 'did']
+export const failedText = ({ action, dry_run }: JobKind): string => (dry_run ? ACTIONS[action].cannot : 'failed')
 
 type JobCounts = JobKind & Pick<Job, 'state' | 'total' | 'done' | 'changed' | 'failed'>
 

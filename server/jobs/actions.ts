@@ -60,15 +60,40 @@ export async function performAction(
     if (!job.is_dry_run) await deleteMonitors(db, context, deletable, context.now)
     return { results: [...missing, ...deletable.map(deletedResult)], remaining: rows.slice(count).map(({ id }) => id) }
   }
-  if (job.action === 'check') return { results: [...missing, ...(await check(db, context, rows))], remaining: [] }
   const jobChange: JobChange | null = job.change === null ? null : JSON.parse(job.change)
-  if (job.action === 'plan') {
-    const plan = jobChange!.change as Replacement & PlanPeriod
-    return { results: [...missing, ...(await planChanges(db, context, rows, plan))], remaining: [] }
-  }
-  if (job.action === 'unplan') return { results: [...missing, ...(await unplan(db, context, rows))], remaining: [] }
-  const decisions = rows.map((row) => decide(row, context, changeFor(row, job.action, jobChange)))
-  return { results: [...missing, ...(await applyDecisions(db, context, decisions))], remaining: [] }
+  return { results: [...missing, ...(await MONITOR_ACTIONS[job.action](db, context, rows, jobChange))], remaining: [] }
+}
+
+/** What an action does to the monitors of a batch: one result for each. `jobChange` is what the request names. */
+type MonitorAction = (
+  db: Database,
+  context: ActionContext,
+  rows: readonly MonitorRow[],
+  jobChange: JobChange | null,
+) => Promise<JobResult[]>
+
+/** An action that changes each monitor by itself. */
+const changing =
+  (changeFor: (row: MonitorRow, jobChange: JobChange) => MonitorChangeOrFailure): MonitorAction =>
+  (db, context, rows, jobChange) =>
+    applyDecisions(
+      db,
+      context,
+      rows.map((row) => decide(row, context, changeFor(row, jobChange!))),
+    )
+
+const asRequested = (_row: MonitorRow, jobChange: JobChange) => ({ ok: true, ...jobChange }) as const
+
+const MONITOR_ACTIONS: Record<Exclude<JobAction, 'undo' | 'delete' | 'retry_requests'>, MonitorAction> = {
+  update: changing(asRequested),
+  move: changing(asRequested),
+  replace: changing((row, { change }) => ({ ok: true, change: replaceValue(row, change as Replacement) })),
+  tag: changing((row, { change }) => withTags(row, (tags) => [...new Set([...tags, ...(change.tags ?? [])])])),
+  untag: changing((row, { change }) => withTags(row, (tags) => tags.filter((tag) => !change.tags?.includes(tag)))),
+  accept: changing((row) => acceptCurrentValues(row)),
+  plan: (db, context, rows, jobChange) => planChanges(db, context, rows, jobChange!.change as Replacement & PlanPeriod),
+  unplan,
+  check,
 }
 
 /** Why a job does not change a monitor: a code and its sentence. */
@@ -76,16 +101,6 @@ type Failure = { code: JobCode; reason: string; errors?: FieldErrors }
 type MonitorChangeOrFailure =
   | { ok: true; change: MonitorChange; groupId?: string | undefined }
   | ({ ok: false } & Failure)
-
-/** For an update or a move, the change of the request; otherwise a change computed from the current monitor. */
-function changeFor(row: MonitorRow, action: JobAction, jobChange: JobChange | null): MonitorChangeOrFailure {
-  if (!jobChange) return acceptCurrentValues(row)
-  if (action === 'replace') return { ok: true, change: replaceValue(row, jobChange.change as Replacement) }
-  const jobTags = jobChange.change.tags ?? []
-  if (action === 'tag') return withTags(row, (tags) => [...new Set([...tags, ...jobTags])])
-  if (action === 'untag') return withTags(row, (tags) => tags.filter((tag) => !jobTags.includes(tag)))
-  return { ok: true, ...jobChange }
-}
 
 /** Empty if the monitor does not expect the value, or its type does not allow it. */
 function replaceValue(row: MonitorRow, { value, replacement }: Replacement): MonitorChange {

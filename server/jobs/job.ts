@@ -1,6 +1,6 @@
 import type { Insertable, Selectable } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
-import type { Job, JobAction, NewJob } from '#contract/jobs.ts'
+import { JOB_ACTIONS, type Job, type NewJob } from '#contract/jobs.ts'
 import type { MonitorChange } from '#contract/monitors.ts'
 import type { JobResultsTable, JobsTable } from '../database/schema-jobs.ts'
 import { INVALID_GROUP_NAME, isGroupName } from '../groups/resolve.ts'
@@ -51,7 +51,6 @@ export function newJobErrors(newJob: NewJob, now: number): FieldErrors {
   const selections = { monitors, filter, all }
   const named = Object.values(selections).filter((each) => each !== undefined)
   if (isOfRequests) {
-    if (requests === undefined) errors.requests = fieldError('required')
     for (const [field, value] of Object.entries({ monitors, filter, all })) {
       if (value !== undefined) errors[field] = fieldError('not_for_action', { action })
     }
@@ -63,19 +62,12 @@ export function newJobErrors(newJob: NewJob, now: number): FieldErrors {
   if (isObject(filter) && Object.keys(filter).length === 0) errors.filter = fieldError('empty_filter')
   // Lists ignore an empty tag, so the job would be for every monitor.
   if (typeof filter?.tag === 'string' && !/[^,\s]/.test(filter.tag)) errors['filter.tag'] = fieldError('empty')
-  for (const [field, sent, of] of [
-    ['requests', isOfRequests ? undefined : requests, []],
-    ['change', change, ['update']],
-    ['group', group, ['move']],
-    ['tags', tags, ['tag', 'untag']],
-    ['value', value, ['replace', 'plan']],
-    ['replacement', replacement, ['replace', 'plan']],
-    ['to', to, ['plan']],
-    ['from', action === 'plan' ? (from ?? now) : from, ['plan']],
-  ] as const) {
-    const isOf = of.some((each) => each === action)
-    if (isOf && sent === undefined) errors[field] = fieldError('required')
-    if (!isOf && sent !== undefined) errors[field] = fieldError('not_for_action', { action: `${action}` })
+  const { needs = [], allows = [] }: Partial<Parameters> = JOB_ACTIONS[action] ?? {}
+  const parameters = { requests, change, group, tags, value, replacement, to, from }
+  for (const [field, sent] of Object.entries(parameters)) {
+    if (needs.includes(field) && sent === undefined) errors[field] = fieldError('required')
+    if (![...needs, ...allows].includes(field) && sent !== undefined)
+      errors[field] = fieldError('not_for_action', { action: `${action}` })
   }
   if (action === 'plan' && to !== undefined) Object.assign(errors, planPeriodErrors({ from, to }, now))
   if (isObject(change) && Object.keys(change).length === 0) errors.change = fieldError('empty_change')
@@ -87,6 +79,8 @@ export function newJobErrors(newJob: NewJob, now: number): FieldErrors {
   }
   return errors
 }
+
+type Parameters = { needs: readonly string[]; allows: readonly string[] }
 
 type GivenPeriod = { from?: NewJob['from'] | undefined; to?: NewJob['to'] | undefined }
 
@@ -105,20 +99,7 @@ export const planPeriod = ({ from, to }: GivenPeriod, now: number) => ({
 
 const isObject = (value: unknown) => typeof value === 'object' && value !== null
 
-const UNDOABLE: Record<JobAction, boolean> = {
-  update: true,
-  move: true,
-  replace: true,
-  tag: true,
-  untag: true,
-  accept: true,
-  plan: false,
-  unplan: false,
-  delete: true,
-  check: false,
-  retry_requests: false,
-  undo: false,
-}
+const isUndoable = ({ action }: JobRow): boolean => action !== 'undo' && JOB_ACTIONS[action].isUndoable
 
 /**
  * Results beyond `maxBytes` are stored without the values before and after, so that nobody fills the disk. `missing`: how many changes an
@@ -148,7 +129,7 @@ export function undoProblem(job: JobRow, isUndone: boolean, now: number): string
   if (job.finished_at === null) return 'The job has not ended. Cancel it first, or wait.'
   if (job.is_dry_run) return 'A dry run changes nothing, so there is nothing to undo.'
   if (job.action === 'undo') return 'An undo cannot be undone. Create the job again.'
-  if (!UNDOABLE[job.action]) return `The action ${job.action} cannot be undone.`
+  if (!isUndoable(job)) return `The action ${job.action} cannot be undone.`
   if (job.changed === 0) return 'The job changed nothing, so there is nothing to undo.'
   if (job.changed <= job.undo_missing)
     return 'What an undo needs is not stored: the results of jobs reached the storage limit of the organization.'
@@ -160,8 +141,7 @@ export function undoProblem(job: JobRow, isUndone: boolean, now: number): string
 export function toJob(row: JobRow): Job {
   const selection: Selection = JSON.parse(row.selection)
   const jobChange: JobChange | null = row.change === null ? null : JSON.parse(row.change)
-  const isUndoable =
-    row.finished_at !== null && UNDOABLE[row.action] && !row.is_dry_run && row.changed > row.undo_missing
+  const canBeUndone = row.finished_at !== null && isUndoable(row) && !row.is_dry_run && row.changed > row.undo_missing
   return {
     id: row.id,
     created: toIso(row.created_at),
@@ -180,7 +160,7 @@ export function toJob(row: JobRow): Job {
     requests: 'requests' in selection ? selection.requests : null,
     change: jobChange ? jobChange.change : null,
     undo_missing: row.undo_missing,
-    undo_until: isUndoable ? toIso(row.finished_at! + UNDO_MS) : null,
+    undo_until: canBeUndone ? toIso(row.finished_at! + UNDO_MS) : null,
     undoes: row.undoes,
     undone_by: row.undone_by,
     error: row.error,

@@ -178,18 +178,8 @@ async function changedIds(db: Database, job: JobRow): Promise<IdPage> {
   return { ids, after: ids.length < LIST_BATCH_SIZE ? null : ids.at(-1)! }
 }
 
-/** Actions that write so many indexes on PostgreSQL that one transaction at a time is too slow. */
-const PARALLEL_ACTIONS: ReadonlySet<JobAction> = new Set([
-  'update',
-  'move',
-  'replace',
-  'tag',
-  'untag',
-  'accept',
-  'plan',
-  'unplan',
-  'undo',
-])
+/** Actions that write few indexes. For others, one transaction at a time is too slow on PostgreSQL. */
+const SEQUENTIAL_ACTIONS: ReadonlySet<JobAction> = new Set(['check', 'delete', 'retry_requests'])
 
 /** On PostgreSQL two transactions at the same time process half of the ids each; otherwise the transaction of the step does. */
 async function processNextIds(db: Database, deps: RunDeps, job: JobRow, now: number): Promise<Step> {
@@ -204,7 +194,7 @@ async function processNextIds(db: Database, deps: RunDeps, job: JobRow, now: num
   if (isRestore) await lockOrganization(db, tenant.organizationId)
   const isParallel =
     isPostgres &&
-    PARALLEL_ACTIONS.has(job.action) &&
+    !SEQUENTIAL_ACTIONS.has(job.action) &&
     (!isRestore || (await remainingMonitors(deps, tenant)(db)) >= ids.length)
   const half = isParallel ? Math.ceil(ids.length / 2) : ids.length
   const parts = [ids.slice(0, half), ids.slice(half)].filter(({ length }) => length > 0)

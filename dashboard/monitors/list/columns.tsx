@@ -158,7 +158,7 @@ function fieldOf(id: ColumnId): Field {
 /** Checkbox, all fields, visible metadata, and menu. */
 export const listColumns = (shown: readonly ColumnId[], list: ListContext): Column<MonitorResponse>[] => [
   {
-    id: 'tick',
+    id: 'select',
     header: ({ table }) =>
       list.canChange ? <SelectAllCheckbox table={table} list={list} /> : <span className="sr-only">Selection</span>,
     meta: { className: 'px-0! pl-2!', headerClassName: 'rounded-tl-lg font-normal', width: 44 },
@@ -212,7 +212,7 @@ export const RowCheckbox = ({ row, isMatching }: { row: TableRow<MonitorResponse
   <LightCheckbox
     label={`Select ${recordName(row.original)} ${row.original.record_type}`}
     isOn={isMatching || row.getIsSelected()}
-    cell="tick"
+    cell="select"
     onChange={row.getToggleSelectedHandler()}
   />
 )

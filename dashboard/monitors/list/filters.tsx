@@ -5,7 +5,16 @@ import { RECORD_TYPES } from '#contract/record-types.ts'
 import { STATE_LABELS } from '#contract/wording.ts'
 import { Select } from '../../ui/select.tsx'
 import { useGroups } from '../settings.ts'
-import { type ListSearch, metadataOf, ORDER, splitList, withoutFilters, withStates, withTags } from './query.ts'
+import {
+  LIST_FILTERS,
+  type ListSearch,
+  metadataOf,
+  ORDER,
+  splitList,
+  withoutFilters,
+  withStates,
+  withTags,
+} from './query.ts'
 import { SearchField } from './search.tsx'
 
 const ANY = 'any'
@@ -111,36 +120,35 @@ type Chip = { text: string; without: ListSearch }
 function filterChips(search: ListSearch, groupName: string | undefined): Chip[] {
   const states = splitList(search.state)
   const tags = splitList(search.tag)
-  const single = (name: Exclude<keyof ListSearch, 'state' | 'tag'>, text: string): Chip[] => {
+  const single = (name: keyof ListSearch, text: string): Chip[] => {
     const { [name]: value, ...without } = search
     return value === undefined ? [] : [{ text, without }]
   }
   return [
-    ...single('search', `search: ${search.search}`),
-    ...states.map((state) => ({
-      text: `state: ${STATE_LABELS[state.toUpperCase() as MonitorState] ?? state}`,
-      without: withStates(
-        search,
-        states.filter((other) => other !== state),
-      ),
-    })),
-    ...single('type', `type: ${search.type}`),
-    ...single('value', `value: ${search.value}`),
-    ...single('group', `group: ${groupName}`),
-    ...tags.map((tag) => ({
-      text: `tag: ${tag}`,
-      without: withTags(
-        search,
-        tags.filter((other) => other !== tag),
-      ),
-    })),
-    ...single('customer', `customer: ${search.customer}`),
-    ...single('incident', `incident: ${search.incident}`),
-    ...(['full_domain', 'domain', 'subdomain'] as const).flatMap((name) => single(name, `${name}: ${search[name]}`)),
-    ...single('id', `external_id: ${search.id}`),
-    ...metadataOf(search).map(([name, key, value]) => {
-      const { [name]: _, ...without } = search
-      return { text: `${key}: ${value}`, without }
+    ...LIST_FILTERS.flatMap(({ name, token }): Chip[] => {
+      switch (name) {
+        case 'state':
+          return states.map((state) => ({
+            text: `state: ${STATE_LABELS[state.toUpperCase() as MonitorState] ?? state}`,
+            without: withStates(
+              search,
+              states.filter((other) => other !== state),
+            ),
+          }))
+        case 'tag':
+          return tags.map((tag) => ({
+            text: `tag: ${tag}`,
+            without: withTags(
+              search,
+              tags.filter((other) => other !== tag),
+            ),
+          }))
+        case 'active': // a chip of the states
+          return []
+        default:
+          return single(name, `${token}: ${name === 'group' ? groupName : search[name]}`)
+      }
     }),
+    ...metadataOf(search).flatMap(([name, key, value]) => single(name, `${key}: ${value}`)),
   ]
 }

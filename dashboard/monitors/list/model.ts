@@ -63,7 +63,7 @@ export function useListModel(options: ModelOptions): ListModel {
     () => Object.fromEntries(columns.map(({ id = '', enableHiding }) => [id, !enableHiding || isVisible(visible, id)])),
     [columns, visible],
   )
-  const columnOrder = useMemo(() => ['tick', ...visible, 'menu'], [visible])
+  const columnOrder = useMemo(() => ['select', ...visible, 'menu'], [visible])
   const sorting = useMemo(() => sortingOf(search), [search])
   const table = useTableModel({
     columns,

@@ -1,21 +1,14 @@
 import { METADATA_PREFIX } from '#contract/labels.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
 import { STATE_LABELS } from '#contract/wording.ts'
-import { type ListSearch, splitList, withStates, withTags } from './query.ts'
+import { LIST_FILTERS, type ListSearch, splitList, withStates, withTags } from './query.ts'
 
 /** The keys of the search field, as in `tag:prod`, with their hints. */
-const TOKENS = {
-  state: 'State, for example state:mismatch',
-  type: 'Record type, for example type:MX',
-  value: 'Expected value, for example value:192.0.2.1',
-  tag: 'Tag, for example tag:prod',
-  customer: 'Customer, for example customer:acme',
-  group: 'Group, for example group:shop',
-  incident: 'Incident, for example incident:inc_01kaj3x7v8q2n5m4r6t9w0y1zb',
-  external_id: 'External id, for example external_id:customer-300/www',
-  'metadata.': 'Metadata, for example metadata.plan:business',
-}
-const KEYS = Object.keys(TOKENS) as (keyof typeof TOKENS)[]
+const TOKENS = new Map([
+  ...LIST_FILTERS.flatMap(({ token, hint }) => (hint === undefined ? [] : [[token, hint] as const])),
+  [METADATA_PREFIX, 'Metadata, for example metadata.plan:business'] as const,
+])
+const KEYS = [...TOKENS.keys()]
 /** A metadata key follows the dot. */
 const withSeparator = (key: string) => (key === METADATA_PREFIX ? key : `${key}:`)
 const ALLOWED = KEYS.map((key) => (key === METADATA_PREFIX ? `${key}key:` : withSeparator(key))).join(' ')
@@ -109,7 +102,7 @@ function applyToken(search: ListSearch, key: string, value: string): ListSearch 
   }
   if (key === 'tag') return withTags(search, [...splitList(search.tag), ...splitValues(value)])
   if (key === 'value' && value.length <= MAX_TOO_SHORT) return 'Enter at least 3 characters after “value:”.'
-  return { ...search, [key === 'external_id' ? 'id' : key]: value }
+  return { ...search, [LIST_FILTERS.find(({ token }) => token === key)?.name ?? key]: value }
 }
 
 const splitValues = (value: string) => value.split(',').filter((part) => part !== '')
@@ -216,5 +209,5 @@ const keyCompletions = (head: string, prefix: string): Completion[] =>
   KEYS.filter((key) => key.startsWith(prefix.toLowerCase())).map((key) => ({
     text: head + withSeparator(key),
     label: withSeparator(key),
-    hint: TOKENS[key],
+    hint: TOKENS.get(key) ?? '',
   }))

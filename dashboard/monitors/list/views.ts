@@ -3,7 +3,7 @@ import type { Group } from '#contract/groups.ts'
 import type { NewView, View } from '#contract/views.ts'
 import { api, type Page } from '../../api.ts'
 import { knownColumns, type ListAppearance } from './appearance.ts'
-import { filterOf, type ListSearch, ORDER, pickListSearch } from './query.ts'
+import { filterOf, type ListSearch, ORDER, pickListSearch, searchOf } from './query.ts'
 
 const PAGE_SIZE = 100
 
@@ -43,13 +43,9 @@ export function viewOf(
 
 /** The query string of the list for a view. */
 export function searchOfView({ id, filter, order_by, order_way }: View, groups: readonly Group[]): ListSearch {
-  const { record_type, external_id, is_active, group, ...rest } = filter
-  const slug = groups.find((each) => each.id === group)?.slug ?? group
+  const slug = groups.find((each) => each.id === filter.group)?.slug ?? filter.group
   return pickListSearch({
-    ...rest,
-    type: record_type,
-    id: external_id,
-    active: is_active === undefined ? undefined : String(is_active),
+    ...searchOf(filter),
     group: slug,
     ...(order_by === ORDER ? {} : { order: order_by }),
     ...(order_way === 'desc' ? { way: order_way } : {}),
