@@ -9,7 +9,8 @@ export type Totals = {
   days: number
   checks: number
   events: number
-  queries: Record<WorldKind, { queries: number; days: number }>
+  /** Queries a day of each world, by its kind. */
+  queries: Record<WorldKind, number[]>
   detections: Record<ChangeKind, { ms: number; seed: number }[]>
   changes: Report['changes']
   undecidable: Record<string, number>
@@ -25,7 +26,7 @@ const MIN_COUNTED_ROTATING = 80
 const MIN_WORLDS = 2_000
 
 export function newTotals(): Totals {
-  const queries = Object.fromEntries(WORLD_KINDS.map((kind) => [kind, { queries: 0, days: 0 }])) as Totals['queries']
+  const queries = Object.fromEntries(WORLD_KINDS.map((kind) => [kind, []])) as unknown as Totals['queries']
   const detections = Object.fromEntries(CHANGE_KINDS.map((kind) => [kind, []])) as unknown as Totals['detections']
   const changes = { all: 0, counted: 0, rotating: 0, countedRotating: 0 }
   return { worlds: 0, days: 0, checks: 0, events: 0, queries, detections, changes, undecidable: {}, failed: [] }
@@ -37,9 +38,7 @@ export function addReport(totals: Totals, report: Report): void {
   totals.days += world.days
   totals.checks += checks
   totals.events += events
-  const ofKind = totals.queries[kindOf(world)]
-  ofKind.queries += report.queries
-  ofKind.days += world.days
+  totals.queries[kindOf(world)].push(report.queries / world.days)
   for (const name of Object.keys(changes) as (keyof typeof changes)[]) totals.changes[name] += changes[name]
   for (const name of undecidable) totals.undecidable[name] = (totals.undecidable[name] ?? 0) + 1
   if (undecidable.length === 0)
@@ -54,10 +53,7 @@ export function merge(parts: readonly Totals[]): Totals {
     all.days += part.days
     all.checks += part.checks
     all.events += part.events
-    for (const kind of WORLD_KINDS) {
-      all.queries[kind].queries += part.queries[kind].queries
-      all.queries[kind].days += part.queries[kind].days
-    }
+    for (const kind of WORLD_KINDS) all.queries[kind].push(...part.queries[kind])
     for (const kind of CHANGE_KINDS) for (const one of part.detections[kind]) all.detections[kind].push(one)
     for (const name of Object.keys(all.changes) as (keyof Totals['changes'])[]) all.changes[name] += part.changes[name]
     for (const [name, count] of Object.entries(part.undecidable))
@@ -98,10 +94,7 @@ export function table(totals: Totals, seconds: number, threads: number): string 
       '  of rotations',
       `${changes.countedRotating} of ${changes.rotating} (${percent(changes.countedRotating, changes.rotating)})`,
     ],
-    ...WORLD_KINDS.map((kind) => {
-      const { queries, days: length } = totals.queries[kind]
-      return [`queries a day, ${kind}`, length === 0 ? '-' : (queries / length).toFixed(1)]
-    }),
+    ...WORLD_KINDS.map((kind) => [`queries a day, ${kind}`, spreadOf(totals.queries[kind])]),
     ...CHANGE_KINDS.map((kind) => [`recorded after, ${kind}`, timesOf(totals.detections[kind])]),
     ...UNDECIDABLE.map(({ case: name, maxPercent }) => {
       const share = percent(totals.undecidable[name] ?? 0, worlds)
@@ -136,6 +129,14 @@ export function failureText({ seed, faults: [fault] }: Totals['failed'][number])
 }
 
 const percent = (part: number, all: number) => `${((100 * part) / Math.max(1, all)).toFixed(2)} %`
+
+function spreadOf(numbers: readonly number[]): string {
+  if (numbers.length === 0) return '-'
+  const sorted = numbers.toSorted((one, other) => one - other)
+  const mean = sorted.reduce((sum, number) => sum + number, 0) / sorted.length
+  const middle = sorted[Math.floor(sorted.length / 2)]!
+  return `mean ${mean.toFixed(1)}, p50 ${middle.toFixed(1)}, most ${sorted.at(-1)!.toFixed(1)} (${sorted.length} worlds)`
+}
 
 function timesOf(detections: { ms: number; seed: number }[]): string {
   if (detections.length === 0) return '-'
