@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
-import { type Database, engineOf } from '../server/database/database.ts'
+import type { Database } from '../server/database/database.ts'
+import { engineOf } from '../server/database/engine.ts'
 
 const TICKS_PER_SECOND = 100
 

@@ -26,6 +26,7 @@ test.each([
   ['server/app.ts', 'server/main.ts'],
   ['server/http/server.ts', 'server/cli/prepare-database.ts'],
   ['server/dns/client.ts', 'server/database/database.ts'],
+  ['server/events/store.ts', 'server/database/engine.ts'],
   ['server/monitors/routes.ts', 'server/database/database.ts'],
   ['server/monitors/external-id-routes.ts', 'server/database/database.ts'],
   ['server/accounts/sign-in-routes.ts', 'server/database/database.ts'],

@@ -176,7 +176,8 @@ const PARTS: Record<string, readonly string[]> = {
   config: ['safe-http', 'dns'],
   'safe-http': ['dns'],
   queue: ['database'],
-  database: [],
+  database: ['database/engine'],
+  'database/engine': [],
   'record-types': ['dns'],
   dns: [],
 }
@@ -210,6 +211,7 @@ const REASONS: Record<string, string> = {
   main: 'it is the command line, where everything ends',
   cli: 'only main.ts starts commands',
   testing: 'it is for tests and the demonstration',
+  'database/engine': 'only database/ knows which engine it is, and dialect.ts has words for the differences',
 }
 
 export type Import = { from: string; to: string }

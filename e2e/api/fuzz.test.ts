@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Engine } from '#server/database/database.ts'
+import type { Engine } from '#server/database/engine.ts'
 import { givenApp } from '#server/testing/test-app.ts'
 import { requestOf, text } from './arbitraries.ts'
 import { givenFixtures } from './fixtures.ts'

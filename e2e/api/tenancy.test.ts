@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Engine } from '#server/database/database.ts'
+import type { Engine } from '#server/database/engine.ts'
 import { givenSignedInBrowser, PASSWORD } from '#server/testing/accounts.ts'
 import { mailedToken } from '#server/testing/mails.ts'
 import { listRoutes } from '#server/testing/routes.ts'

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { type Database, engineOf, inTransaction } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { advisoryLock } from '../database/dialect.ts'
 import type { Keyring } from '../keyring.ts'
 
 /** A URL to set up the server; undefined once it is set up. */
@@ -28,13 +29,13 @@ async function signedText(db: Database): Promise<string> {
 /** Runs work that creates the first organization; undefined if one exists. If several processes try, one of them succeeds. */
 export async function setUpOnce<T>(db: Database, work: (transaction: Database) => Promise<T>): Promise<T | undefined> {
   return await inTransaction(db, async (transaction) => {
-    if (engineOf(db) === 'postgres') await sql`select pg_advisory_xact_lock(${SETUP_LOCK})`.execute(transaction)
+    await advisoryLock(transaction, SETUP_LOCK)
     return (await hasOrganizations(transaction)) ? undefined : await work(transaction)
   })
 }
 
 /** Any constant that all processes share. */
-const SETUP_LOCK = 7_209_462
+const SETUP_LOCK = 7_209_462n
 
 export async function hasOrganizations(db: Database): Promise<boolean> {
   return (await db.selectFrom('organizations').select('id').limit(1).executeTakeFirst()) !== undefined

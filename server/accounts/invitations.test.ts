@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Invitation } from '#contract/agents.ts'
-import type { Engine } from '../database/database.ts'
+import type { Engine } from '../database/engine.ts'
 import { invitationToken } from '../mail/links.ts'
 import { givenAgent } from '../testing/accounts.ts'
 import { givenApp } from '../testing/test-app.ts'

@@ -1,4 +1,5 @@
-import { type Database, forUpdate } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { forUpdate } from '../database/dialect.ts'
 import { newId } from '../ids.ts'
 import { conflict } from '../problem.ts'
 

@@ -1,6 +1,7 @@
 import { sql, type Updateable } from 'kysely'
 import { isOneOf } from '../database/bulk.ts'
-import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { forUpdate } from '../database/dialect.ts'
 import { countWithin } from '../database/hourly-counts.ts'
 import type { AlertsTable } from '../database/schema-alerts.ts'
 import { findTenantRow, organizationName, updateTenantRow } from '../database/tenant-row.ts'

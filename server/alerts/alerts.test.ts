@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Engine } from '../database/database.ts'
+import type { Engine } from '../database/engine.ts'
 import { expose } from '../metrics/registry.ts'
 import { claimDue } from '../queue/lease-queue.ts'
 import { givenAlerting } from '../testing/alerts.ts'

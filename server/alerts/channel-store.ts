@@ -2,7 +2,8 @@ import type { Channel, ChannelChange, ChannelType, NewChannel } from '#contract/
 import { fieldError } from '#contract/field-errors.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
-import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { forUpdate } from '../database/dialect.ts'
 import { listPage, type Page, type PageQuery } from '../database/pagination.ts'
 import {
   deleteTenantRow,

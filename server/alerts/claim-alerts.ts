@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { isOneOf } from '../database/bulk.ts'
-import { type Database, inTransaction, skipLocked } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { skipLocked } from '../database/dialect.ts'
 import { type Claim, claimRows } from '../queue/lease-queue.ts'
 
 export type AlertClaim = Claim<'due_alerts'>

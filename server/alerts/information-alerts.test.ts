@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Engine } from '../database/database.ts'
+import type { Engine } from '../database/engine.ts'
 import { givenAlertReceiver, createMonitor as newMonitor } from '../testing/alerts.ts'
 import { CONTRACTS } from '../testing/channel-contracts.ts'
 import { onBothEngines } from '../testing/database.ts'

@@ -1,5 +1,6 @@
 import { isOneOf } from '../database/bulk.ts'
-import { type Database, forUpdate } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { forUpdate } from '../database/dialect.ts'
 
 /**
  * Locks the alerts' rows in the queue, so that no attempt begins or is recorded before the transaction ends. The lock order of all

@@ -9,7 +9,8 @@ import type {
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
-import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { forUpdate } from '../database/dialect.ts'
 import { listPage, type Page } from '../database/pagination.ts'
 import type { MaintenanceWindowsTable } from '../database/schema-alerts.ts'
 import {

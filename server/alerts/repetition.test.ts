@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { forUpdate } from '../database/database.ts'
+import { forUpdate } from '../database/dialect.ts'
 import { claimDue } from '../queue/lease-queue.ts'
 import { createSecondChannel, givenAlertReceiver, type Json } from '../testing/alerts.ts'
 import { onBothEngines } from '../testing/database.ts'

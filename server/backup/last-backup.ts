@@ -1,4 +1,5 @@
-import { type Database, engineOf } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { isFile } from '../database/dialect.ts'
 
 export type LastBackup = {
   /** UTC epoch milliseconds. */
@@ -24,7 +25,7 @@ export function backupIntervalOf(
   { backupDir, backupEveryMs }: { backupDir: string | null; backupEveryMs: number },
   last: LastBackup | undefined,
 ): number | undefined {
-  return backupDir !== null || (engineOf(db) === 'postgres' && last) ? backupEveryMs : undefined
+  return backupDir !== null || (!isFile(db) && last) ? backupEveryMs : undefined
 }
 
 export async function recordMadeBackup(db: Database, made: NonNullable<LastBackup['made']>): Promise<void> {

@@ -6,7 +6,8 @@ import { hasOrganizations } from '../accounts/first-owner.ts'
 import { CliError, errorMessage } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import { type Database, engineOf } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { isFile } from '../database/dialect.ts'
 import { INCOMPLETE_COPY, listMigrations, migrate, OtherVersion } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import { isDamaged, RESTORE_GOOD_BACKUP } from '../database/unavailable.ts'
@@ -19,7 +20,7 @@ import { loadOrCreateSecret, type Secret } from './secret.ts'
 /** Runs the migrations and checks SECRET. Throws a `CliError` that says why the database cannot be used. */
 export async function prepareDatabase(db: Database, config: Config, secret: Secret, keyring: Keyring): Promise<void> {
   const { databaseUrl } = config
-  const where = engineOf(db) === 'sqlite' ? databaseUrl : `The database at ${new URL(databaseUrl).host}`
+  const where = isFile(db) ? databaseUrl : `The database at ${new URL(databaseUrl).host}`
   try {
     await refuseUncopied(db, config)
     await migrateWithoutTimeout(db, databaseUrl)
@@ -37,7 +38,7 @@ export async function prepareDatabase(db: Database, config: Config, secret: Secr
 
 /** A server that moves to PostgreSQL without its data would start empty, and check nothing. */
 async function refuseUncopied(db: Database, { dataDir }: Config): Promise<void> {
-  if (engineOf(db) === 'sqlite') return
+  if (isFile(db)) return
   const file = join(dataDir, 'zonewatch.db')
   const found = findContent(file)
   if (found === undefined) return
@@ -71,7 +72,7 @@ function findContent(file: string): { organizations: number; monitors: number } 
 
 /** A migration can rewrite a large table in one statement, or wait for another node that does. */
 async function migrateWithoutTimeout(db: Database, databaseUrl: string): Promise<void> {
-  if (engineOf(db) === 'sqlite') return void (await migrate(db, systemClock.now()))
+  if (isFile(db)) return void (await migrate(db, systemClock.now()))
   const withoutTimeout = openDatabase(databaseUrl, { connections: 1, timeoutMs: 0, idleMs: 0 })
   try {
     await migrate(withoutTimeout, systemClock.now())

@@ -6,7 +6,8 @@ import { CliError, errorMessage } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { parseRoles } from '../config/parse.ts'
-import { engineOf } from '../database/database.ts'
+import { isFile } from '../database/dialect.ts'
+
 import { OutageLog } from '../database/outage-log.ts'
 import { isDatabaseUnavailable } from '../database/unavailable.ts'
 import { closeDeps, type Deps, openDeps } from '../deps.ts'
@@ -85,7 +86,7 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   }
   const { db, clock } = deps
   supervisor.onCollect(metricsReporter(deps))
-  if (engineOf(db) === 'postgres') otherServers = new PostgresSignals({ ...deps, url: config.databaseUrl })
+  if (!isFile(db)) otherServers = new PostgresSignals({ ...deps, url: config.databaseUrl })
   const app = await api?.createApp(deps)
   await app?.listen({ host: config.host, port: config.port }).catch(throwListenError(config))
   await prepareDatabase(db, config, secret, deps.keyring)

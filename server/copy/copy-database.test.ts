@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Database, Engine } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import type { Engine } from '../database/engine.ts'
 import { isMigrated, migrate, OtherVersion } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import { DERIVED_TABLES, readSchema, type TableSchema } from '../database/table-schema.ts'

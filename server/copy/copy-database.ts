@@ -1,21 +1,13 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import { CliError } from '../cli-error.ts'
-import { type Database, engineOf, inTransaction } from '../database/database.ts'
-import { INCOMPLETE_COPY, listMigrations, MIGRATIONS, migrate } from '../database/migrate.ts'
-import { DIALECTS } from '../database/migrations/dialect.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { analyze, hasOneWriter } from '../database/dialect.ts'
+import { INCOMPLETE_COPY, listMigrations, MIGRATIONS, migrate, migrationDialectOf } from '../database/migrate.ts'
+import { lastSerialOf, setLastSerial } from '../database/serials.ts'
 import { DERIVED_TABLES, readSchema, type TableSchema } from '../database/table-schema.ts'
 import { unregisterAll } from '../queue/heartbeat.ts'
-import {
-  digestOf,
-  insertRows,
-  type Key,
-  keyOf,
-  lastSerialOf,
-  readBatches,
-  setLastSerial,
-  type TableDigest,
-} from './rows.ts'
+import { digestOf, insertRows, type Key, keyOf, readBatches, type TableDigest } from './rows.ts'
 
 /** `rows`: of all rows of the step. */
 export type Progress = { step: 'copy' | 'verify'; table: string; done: number; rows: number }
@@ -87,9 +79,9 @@ async function refuseRunningServer(db: Database, name: string, now: number): Pro
   )
 }
 
-/** On SQLite the transaction itself is the lock. */
+/** If one transaction at a time writes, that of the copy is the lock. */
 async function lockTables(db: Database, tables: readonly TableSchema[], name: string): Promise<void> {
-  if (engineOf(db) === 'sqlite') return
+  if (hasOneWriter(db)) return
   const names = sql.join(tables.map((table) => sql.table(table.name)))
   try {
     await sql`lock table ${names} in share mode nowait`.execute(db)
@@ -141,7 +133,7 @@ async function prepareTarget(target: Database, name: string, origin: string, now
     }
     // What a server without organizations has written about itself.
     for (const table of tables.toReversed()) await sql`delete from ${sql.table(table.name)}`.execute(transaction)
-    const { INTEGER, STRICT } = DIALECTS[engineOf(target)]
+    const { INTEGER, STRICT } = migrationDialectOf(target)
     await sql
       .raw(`create table copy_progress (
       table_name text primary key, after_key text not null, copied_rows ${INTEGER} not null
@@ -194,7 +186,7 @@ async function copyTables({ source, target, onProgress }: CopyOptions, tables: r
         await insertRows(transaction, table, batch)
       })
       if (copied >= analyzeAt) {
-        await analyze(target, table)
+        await analyze(target, table.name)
         analyzeAt = copied * 4
       }
       done += batch.length
@@ -203,12 +195,8 @@ async function copyTables({ source, target, onProgress }: CopyOptions, tables: r
   }
 }
 
-const FIRST_ANALYZE = 500
-
 /** PostgreSQL plans the check of a foreign key once, and would read the whole table for each row of a table that was empty then. */
-async function analyze(db: Database, { name }: Pick<TableSchema, 'name'>): Promise<void> {
-  if (engineOf(db) === 'postgres') await sql`analyze ${sql.table(name)}`.execute(db)
-}
+const FIRST_ANALYZE = 500
 
 async function findProgress(db: Database, { name }: TableSchema): Promise<{ after: Key; copied: number } | undefined> {
   const { rows } = await sql<{ after: string; copied: number }>`select after_key as after, copied_rows as copied
@@ -277,5 +265,5 @@ async function finish({ source, target, now }: CopyOptions, tables: readonly Tab
     await sql`delete from migrations where name = ${INCOMPLETE_COPY}`.execute(transaction)
     await sql`drop table copy_progress`.execute(transaction)
   })
-  if (engineOf(target) === 'postgres') await sql`analyze`.execute(target)
+  await analyze(target)
 }

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import { insertAtOnce, insertEach } from '../database/bulk.ts'
-import { type Database, engineOf } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { isFile, overridingSerial } from '../database/dialect.ts'
 import type { Tables } from '../database/schema.ts'
 import type { TableSchema } from '../database/table-schema.ts'
 
@@ -51,7 +52,7 @@ function bytesOf(rows: readonly Row[]): number {
 
 export async function insertRows(db: Database, table: TableSchema, rows: readonly Row[]): Promise<void> {
   const name = table.name as keyof Tables
-  if (engineOf(db) === 'postgres' && table.serial !== undefined) return await insertWithSerials(db, table, rows)
+  if (!isFile(db) && table.serial !== undefined) return await insertWithSerials(db, table, rows)
   // On SQLite, each statement that changes a search text takes long (docs/decisions/0018-search-by-trigrams.md).
   const isAtOnce = table.hasTriggers && !Object.values(table.columns).includes('bytea')
   await (isAtOnce ? insertAtOnce : insertEach)(db, name, table.columns, rows)
@@ -61,7 +62,7 @@ async function insertWithSerials(db: Database, { name, columns }: TableSchema, r
   const names = Object.keys(columns)
   const refs = sql.join(names.map((column) => sql.ref(column)))
   for (const row of rows) {
-    await sql`insert into ${sql.table(name)} (${refs}) overriding system value
+    await sql`insert into ${sql.table(name)} (${refs}) ${overridingSerial(db)}
       values (${sql.join(names.map((column) => row[column]))})`.execute(db)
   }
 }
@@ -88,25 +89,3 @@ export async function digestOf(db: Database, table: TableSchema, onRows: (rows: 
 }
 
 const MAX_SUM = (1n << 256n) - 1n
-
-/** The last number that the database generated for the column `serial`. */
-export async function lastSerialOf(db: Database, { name, serial }: TableSchema): Promise<number> {
-  const last =
-    engineOf(db) === 'sqlite'
-      ? sql<{ last: number | null }>`select seq as last from sqlite_sequence where name = ${name}`
-      : sql<{
-          last: number | null
-        }>`select pg_sequence_last_value(pg_get_serial_sequence(${name}, ${serial})::regclass) as last`
-  return Number((await last.execute(db)).rows[0]?.last ?? 0)
-}
-
-/** So that the next generated number is greater than every one before the copy. */
-export async function setLastSerial(db: Database, { name, serial }: TableSchema, last: number): Promise<void> {
-  if (last === 0) return
-  if (engineOf(db) === 'postgres') {
-    await sql`select setval(pg_get_serial_sequence(${name}, ${serial}), ${last})`.execute(db)
-    return
-  }
-  await sql`delete from sqlite_sequence where name = ${name}`.execute(db)
-  await sql`insert into sqlite_sequence (name, seq) values (${name}, ${last})`.execute(db)
-}

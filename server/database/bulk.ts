@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { type Database, engineOf, runForEach } from './database.ts'
+import { type Database, runForEach } from './database.ts'
+import { engineOf } from './engine.ts'
 import type { Tables } from './schema.ts'
 
 /** Columns by name, with their types in PostgreSQL. */

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Database, engineOf } from './database.ts'
+import type { Database } from './database.ts'
+import { engineOf } from './engine.ts'
 import type { Tables } from './schema.ts'
 
 /** A filter for which there is an index: its leading columns and their required values. */
@@ -57,7 +58,11 @@ export async function narrowestFilter(
 export const indexedTable = (db: Database, table: keyof Tables, index: string): RawBuilder<unknown> =>
   engineOf(db) === 'sqlite' ? sql`${sql.ref(table)} indexed by ${sql.ref(index)}` : sql.ref(table)
 
-/** The same for the query builder. `index`: undefined if the planner decides. */
+/** The table in FROM, of which most rows match: SQLite would use an index for them. */
+export const unindexedTable = (db: Database, table: keyof Tables): RawBuilder<unknown> =>
+  engineOf(db) === 'sqlite' ? sql`${sql.ref(table)} not indexed` : sql.ref(table)
+
+/** The same as `indexedTable` for the query builder. `index`: undefined if the planner decides. */
 export const fromIndex = <T extends keyof Tables>(db: Database, table: T, index: string | undefined): T =>
   (index === undefined || engineOf(db) === 'postgres'
     ? table

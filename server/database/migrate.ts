@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { type Database, engineOf, inTransaction } from './database.ts'
+import { type Database, inTransaction } from './database.ts'
+import { engineOf } from './engine.ts'
 import { adoptionStatements, describeIncomplete, isAdoptable } from './migrations/0001-adopt.ts'
 import { baseline } from './migrations/0001-baseline.ts'
 import { boundedWork } from './migrations/0002-bounded-work.ts'
@@ -52,12 +53,14 @@ export const INCOMPLETE_COPY = 'incomplete copy'
 /** This program cannot use the database. The message says what is wrong and what to do. */
 export class OtherVersion extends Error {}
 
+export const migrationDialectOf = (db: Database): Dialect => DIALECTS[engineOf(db)]
+
 /**
  * Brings the database up to date in one transaction, under a lock, and returns the names of the migrations that ran. A database
  * of a newer version is not changed. Throws `OtherVersion` if this program cannot work with it.
  */
 export async function migrate(db: Database, now: number): Promise<string[]> {
-  const dialect = DIALECTS[engineOf(db)]
+  const dialect = migrationDialectOf(db)
   return await inTransaction(db, async (transaction) => {
     if (engineOf(db) === 'postgres') await sql`select pg_advisory_xact_lock(${LOCK})`.execute(transaction)
     await run(transaction, [migrationsTable(dialect)])

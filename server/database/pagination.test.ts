@@ -10,7 +10,8 @@ import { INCLUDE_NOTHING } from '../monitors/monitor.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp } from '../testing/test-app.ts'
-import type { Database, Engine } from './database.ts'
+import type { Database } from './database.ts'
+import type { Engine } from './engine.ts'
 
 const keyring = createKeyring('a secret of the test, longer than 32 characters')
 

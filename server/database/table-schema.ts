@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Columns } from './bulk.ts'
-import { type Database, engineOf } from './database.ts'
+import type { Database } from './database.ts'
+import { engineOf } from './engine.ts'
 
 export type TableSchema = {
   name: string

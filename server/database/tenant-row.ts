@@ -4,7 +4,8 @@ import { fieldError } from '#contract/field-errors.ts'
 import type { Tenant } from '../context.ts'
 import { conflict, type FieldErrors, notFound } from '../problem.ts'
 import { isOneOf } from './bulk.ts'
-import { type Database, engineOf } from './database.ts'
+import type { Database } from './database.ts'
+import { engineOf } from './engine.ts'
 import type { Tables } from './schema.ts'
 
 type TenantTable = {

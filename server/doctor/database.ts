@@ -6,7 +6,8 @@ import { backupIntervalOf, findLastBackup, type LastBackup } from '../backup/las
 import { errorMessage } from '../cli-error.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import { type Database, engineOf } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { isFile } from '../database/dialect.ts'
 import { findUnknownMigration, isNeighbour, listMigrations } from '../database/migrate.ts'
 import { describeIncomplete } from '../database/migrations/0001-adopt.ts'
 import { openDatabase } from '../database/open.ts'
@@ -22,7 +23,6 @@ const TOO_MANY_CONNECTIONS = '53300'
 
 /** Checks the database, the migrations, the last backup and the clocks of the instances. */
 export async function checkDatabase({ db, config, clock }: DatabaseDeps): Promise<Finding[]> {
-  const engine = engineOf(db)
   const version = await readVersion(db).catch((error: Error) => error)
   if (version instanceof Error) {
     const remedy =
@@ -33,17 +33,15 @@ export async function checkDatabase({ db, config, clock }: DatabaseDeps): Promis
           : 'Check DATABASE_URL, that the database runs, and that this user may reach it.'
     return [failure('database', version.message || version.name, remedy)]
   }
-  const found = [engine === 'sqlite' ? ok('database', `SQLite ${version.text}`) : postgresFinding(version)]
+  const found = [isFile(db) ? ok('database', `SQLite ${version.text}`) : postgresFinding(version)]
   if (version.isStandby) return found
   found.push(
-    ...(await runCheck('integrity', () =>
-      engine === 'sqlite' ? checkSqliteIntegrity(db) : checkPostgresIntegrity(db),
-    )),
+    ...(await runCheck('integrity', () => (isFile(db) ? checkSqliteIntegrity(db) : checkPostgresIntegrity(db)))),
   )
   found.push(...(await runCheck('migrations', () => checkMigrations(db))))
   if (found.at(-1)!.status === 'failure') return found
   found.push(...(await runCheck('durability', () => checkDurability(db))))
-  if (engine === 'postgres') found.push(...(await runCheck('free disk', () => checkSize(db, clock))))
+  if (!isFile(db)) found.push(...(await runCheck('free disk', () => checkSize(db, clock))))
   found.push(...(await runCheck('backup', () => checkBackup({ db, config, clock }))))
   found.push(...(await runCheck('clocks', () => checkClocks(db, clock))))
   return found
@@ -81,7 +79,7 @@ export async function checkReplica({ config, clock }: Omit<DatabaseDeps, 'db'>):
 type Version = { text: string; number: number; isStandby: boolean }
 
 async function readVersion(db: Database): Promise<Version> {
-  if (engineOf(db) === 'sqlite') {
+  if (isFile(db)) {
     const { rows } = await sql<{ version: string }>`select sqlite_version() as version`.execute(db)
     return { text: rows[0]!.version, number: 0, isStandby: false }
   }
@@ -156,7 +154,7 @@ export function checksumFinding(isOn: boolean, failures: number): Finding {
 }
 
 async function checkDurability(db: Database): Promise<Finding[]> {
-  if (engineOf(db) === 'sqlite') {
+  if (isFile(db)) {
     const { rows } = await sql<{ journal_mode: string }>`select journal_mode from pragma_journal_mode`.execute(db)
     return [journalModeFinding(rows[0]!.journal_mode)]
   }
@@ -222,7 +220,7 @@ export function archivingFinding({ archivedAt, failedAt, failed }: Archiving): F
 async function checkBackup({ db, config, clock }: DatabaseDeps): Promise<Finding[]> {
   const last = await findLastBackup(db)
   const everyMs = backupIntervalOf(db, config, last)
-  if (engineOf(db) === 'sqlite') return [backupFinding(last, everyMs, clock.now())]
+  if (isFile(db)) return [backupFinding(last, everyMs, clock.now())]
   const archiving = await readArchiving(db)
   const archived = archiving.mode === 'off' ? [] : [archivingFinding(archiving)]
   if (last) return [...archived, backupFinding(last, everyMs, clock.now(), POSTGRES_REMEDIES)]
@@ -295,7 +293,7 @@ async function checkClocks(db: Database, clock: Clock): Promise<Finding[]> {
     }
     after = startedAt
   }
-  const database = engineOf(db) === 'postgres' ? await databaseOffset(db, clock) : undefined
+  const database = !isFile(db) ? await databaseOffset(db, clock) : undefined
   return [...clockFindings([...offsets.values()]), ...(database === undefined ? [] : [databaseClockFinding(database)])]
 }
 

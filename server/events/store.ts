@@ -13,7 +13,8 @@ import type { MonitorState, Notify } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
-import { type Database, engineOf } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { choosesIndexes } from '../database/dialect.ts'
 import { fromIndex, type IndexedFilter, narrowestIndex } from '../database/index-hints.ts'
 import { listPage, type Page } from '../database/pagination.ts'
 import type { EventsTable } from '../database/schema.ts'
@@ -140,7 +141,7 @@ async function indexFor(
   filters: Filters,
   isChange: boolean,
 ): Promise<string | undefined> {
-  if (engineOf(db) === 'postgres') return undefined
+  if (choosesIndexes(db)) return undefined
   if (order === 'recorded') return 'events_by_id'
   const indexed: IndexedFilter[] = Object.entries(filters).map(([column, value]) =>
     column === 'monitor_id' || column === 'group_id'

@@ -3,7 +3,8 @@ import { fieldError } from '#contract/field-errors.ts'
 import { MAX_GROUPS } from '#contract/webhooks.ts'
 import type { Tenant } from '../context.ts'
 import { deleteEach, insertEach, isOneOf } from '../database/bulk.ts'
-import { type Database, engineOf } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { advisoryLock } from '../database/dialect.ts'
 import { type FieldErrors, throwIfInvalid } from '../problem.ts'
 
 /** How many webhooks one group may have: the setting `WEBHOOKS_PER_GROUP`. */
@@ -53,8 +54,7 @@ const KEY = { organization_id: 'text', group_id: 'text', webhook_id: 'text' } as
  * from either side updates rows of both.
  */
 export async function lockLinks(db: Database, organizationId: string): Promise<void> {
-  if (engineOf(db) === 'sqlite') return
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`links ${organizationId}`}, 0))`.execute(db)
+  await advisoryLock(db, `links ${organizationId}`)
 }
 
 /**

@@ -4,7 +4,8 @@ import { fieldError } from '#contract/field-errors.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf, updateEach } from '../database/bulk.ts'
-import { type Database, engineOf } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { forKeyShare, forNoKeyUpdate, hasOneWriter } from '../database/dialect.ts'
 import type { GroupsTable } from '../database/schema.ts'
 import { newId } from '../ids.ts'
 import { type FieldErrors, notFound } from '../problem.ts'
@@ -91,7 +92,7 @@ export async function findGroups(
       .select(['id', 'slug'])
       .where('organization_id', '=', organizationId)
       .where(isOneOf(db, column, namesBy[column]))
-      .modifyEnd(engineOf(db) === 'postgres' ? sql`for key share` : sql``)
+      .modifyEnd(forKeyShare(db))
       .execute()
     for (const row of rows) found.set(row[column], row)
   }
@@ -190,7 +191,7 @@ export async function adjustMonitorCounts(
 
 /** In the order of ids, so that two requests do not wait for each other. SQLite has one writer at a time. */
 export async function lockGroups(db: Database, { organizationId }: Tenant, ids: readonly string[]): Promise<void> {
-  if (engineOf(db) === 'sqlite' || ids.length === 0) return
+  if (hasOneWriter(db) || ids.length === 0) return
   await sql`select id from groups where organization_id = ${organizationId} and ${isOneOf(db, 'id', ids)}
-    order by id for no key update`.execute(db)
+    order by id ${forNoKeyUpdate(db)}`.execute(db)
 }

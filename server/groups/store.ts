@@ -3,7 +3,8 @@ import { fieldError } from '#contract/field-errors.ts'
 import { GROUP_INCLUDES, type GroupChange, type GroupQuery, type GroupResponse } from '#contract/groups.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
-import { type Database, engineOf, inTransaction } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { lower } from '../database/dialect.ts'
 import { listPage, type Page } from '../database/pagination.ts'
 import { lockOrganization, unknownIdErrors } from '../database/tenant-row.ts'
 import { changedNothing, isMatch, type Match, nextVersion, withVersion } from '../database/versions.ts'
@@ -59,9 +60,7 @@ export async function listGroups(
 /** Uses no index: an organization has far fewer groups than monitors. Searches tags and metadata without the escapes of JSON. */
 function hasWord(db: Database, word: string) {
   const lowerCaseWord = asciiLowerCase(word)
-  // SQLite's `like` ignores the case of ASCII letters.
-  const lower = (text: RawBuilder<unknown>) => (engineOf(db) === 'sqlite' ? text : sql`lower(${text} collate "C")`)
-  const has = (text: RawBuilder<unknown>) => containsText(lower(text), lowerCaseWord)
+  const has = (text: RawBuilder<unknown>) => containsText(lower(db, text), lowerCaseWord)
   const labels = sql`replace(replace(groups.tags || ' ' || groups.metadata, '\\"', '"'), '\\\\', '\\')`
   // One condition for each column, because most groups have neither labels nor an external id.
   return sql<boolean>`(${has(sql`groups.name`)} or ${containsText(sql`groups.slug`, lowerCaseWord)}

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { type Database, engineOf, inTransaction } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { advisoryLock, tryAdvisoryLock } from '../database/dialect.ts'
 import type { Keyring } from '../keyring.ts'
 
 export const RETENTION_MS = 24 * 60 * 60 * 1_000
@@ -58,16 +59,10 @@ export async function findStoredRequest(
 
 /** Locks the request until the transaction ends; false if another process has it and `canWait` is false. SQLite has one writer at a time. */
 export async function lockRequest(db: Database, request: RequestKey, canWait: boolean): Promise<boolean> {
-  if (engineOf(db) === 'sqlite') return true
-  const key = Buffer.from(request.name, 'hex').readBigInt64BE().toString()
-  if (canWait) {
-    await sql`select pg_advisory_xact_lock(${key}::bigint)`.execute(db)
-    return true
-  }
-  const { rows } = await sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${key}::bigint) as locked`.execute(
-    db,
-  )
-  return rows[0]!.locked
+  const key = Buffer.from(request.name, 'hex').readBigInt64BE()
+  if (!canWait) return await tryAdvisoryLock(db, key)
+  await advisoryLock(db, key)
+  return true
 }
 
 /** Without a response the request is not done yet. `maxBytes`: for the whole organization. */

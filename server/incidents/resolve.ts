@@ -1,6 +1,7 @@
 import { insertRecoveries } from '../alerts/alert-store.ts'
 import { isOneOf, updateEach } from '../database/bulk.ts'
-import { type Database, forUpdate } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { forUpdate } from '../database/dialect.ts'
 import { fromIndex } from '../database/index-hints.ts'
 import { updateTenantRow } from '../database/tenant-row.ts'
 import { addToCounts, countWithdrawn, type IncidentMembership, MEMBERSHIP_KEY, type Recovery } from './memberships.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { MAX_UNFINISHED_JOBS } from '#contract/jobs.ts'
-import type { Engine } from '../database/database.ts'
+import type { Engine } from '../database/engine.ts'
 import { newId } from '../ids.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenJobs, givenMonitors } from '../testing/jobs.ts'

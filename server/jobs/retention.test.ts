@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Engine } from '../database/database.ts'
+import type { Engine } from '../database/engine.ts'
 import { onBothEngines, waitUntilBlocked } from '../testing/database.ts'
 import { givenJobs, givenMonitors } from '../testing/jobs.ts'
 import { givenApp } from '../testing/test-app.ts'

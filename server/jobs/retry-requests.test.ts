@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { Engine } from '../database/database.ts'
+import type { Engine } from '../database/engine.ts'
 import { newId } from '../ids.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenJobs } from '../testing/jobs.ts'

@@ -1,6 +1,7 @@
 import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
-import { type Database, forUpdate } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { forUpdate } from '../database/dialect.ts'
 import { requeue } from '../webhooks/replay.ts'
 import type { ActionContext, ActionResult } from './actions.ts'
 import { EMPTY_RESULT, type JobResult } from './job.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
-import type { Engine } from '../database/database.ts'
+import type { Engine } from '../database/engine.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenJobs, givenMonitors } from '../testing/jobs.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
@@ -118,10 +118,8 @@ onBothEngines('steps of jobs', (_fresh, engine) => {
 })
 
 test('a step is so large that it takes as long as it should, by the one before', () => {
-  expect([nextSize(200, 80, 'sqlite'), nextSize(200, 25, 'sqlite'), nextSize(400, 190, 'postgres')]).toEqual([
-    100, 320, 526,
-  ])
+  expect([nextSize(200, 80, true), nextSize(200, 25, true), nextSize(400, 190, false)]).toEqual([100, 320, 526])
   // At most twice as large or half, and within the limits.
-  expect([nextSize(200, 1, 'sqlite'), nextSize(200, 5_000, 'sqlite')]).toEqual([400, 100])
-  expect([nextSize(900, 0, 'sqlite'), nextSize(60, 5_000, 'sqlite'), nextSize(0, 0, 'sqlite')]).toEqual([1_000, 50, 50])
+  expect([nextSize(200, 1, true), nextSize(200, 5_000, true)]).toEqual([400, 100])
+  expect([nextSize(900, 0, true), nextSize(60, 5_000, true), nextSize(0, 0, true)]).toEqual([1_000, 50, 50])
 })

@@ -5,7 +5,8 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { systemContext, type Tenant } from '../context.ts'
 import { deleteEach, insertEach, updateEach } from '../database/bulk.ts'
-import { type Database, type Engine, engineOf, forUpdate, inTransaction } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { forUpdate, hasOneWriter } from '../database/dialect.ts'
 import type { Page } from '../database/pagination.ts'
 import { lockOrganization, updateTenantRow } from '../database/tenant-row.ts'
 import type { Keyring } from '../keyring.ts'
@@ -29,11 +30,13 @@ export type RunDeps = {
   sizes: Map<JobAction, number>
 }
 
-/** The target duration of a step. On SQLite all other writers wait for it, on PostgreSQL only writers of the same monitors. */
-const STEP_MS: Record<Engine, number> = { sqlite: 40, postgres: 250 }
+/** The target duration of a step. All other writers wait for it if there is one at a time, otherwise only writers of the same monitors. */
+const STEP_MS = 250
+const STEP_MS_OF_ONE_WRITER = 40
 const INITIAL_BATCH_SIZE = 200
-/** Higher on PostgreSQL: few writers wait for a step there, and on a busy machine the statements cost more than the changes of a small step. */
-const MIN_BATCH_SIZE: Record<Engine, number> = { sqlite: 50, postgres: 400 }
+/** Lower if all writers wait for a step. Otherwise few do, and on a busy machine the statements cost more than the changes of a small step. */
+const MIN_BATCH_SIZE = 400
+const MIN_BATCH_SIZE_OF_ONE_WRITER = 50
 /** Ids that one transaction lists. */
 const LIST_BATCH_SIZE = JOB_BATCH_SIZE
 /** Rows of one statement, which have some hundred KiB each in the worst case. */
@@ -69,15 +72,21 @@ export async function runStep(deps: RunDeps, claim: Claim<'due_jobs'>): Promise<
     action = job.action
     return await processNextIds(transaction, deps, job, now)
   })
-  if (action) sizes.set(action, nextSize(step.done, clock.elapsed() - startedAt, engineOf(db)))
+  if (action) sizes.set(action, nextSize(step.done, clock.elapsed() - startedAt, hasOneWriter(db)))
   return step
 }
 
 /** The size with which the next step takes the target duration. Pure. */
-export const nextSize = (done: number, ms: number, engine: Engine): number =>
+export const nextSize = (done: number, ms: number, oneWriter: boolean): number =>
   Math.max(
-    MIN_BATCH_SIZE[engine],
-    Math.round(Math.min(JOB_BATCH_SIZE, 2 * done, Math.max(done / 2, (done * STEP_MS[engine]) / Math.max(1, ms)))),
+    oneWriter ? MIN_BATCH_SIZE_OF_ONE_WRITER : MIN_BATCH_SIZE,
+    Math.round(
+      Math.min(
+        JOB_BATCH_SIZE,
+        2 * done,
+        Math.max(done / 2, (done * (oneWriter ? STEP_MS_OF_ONE_WRITER : STEP_MS)) / Math.max(1, ms)),
+      ),
+    ),
   )
 
 async function findOldestJob(db: Database, { organizationId }: Tenant): Promise<JobRow | undefined> {
@@ -188,12 +197,12 @@ async function processNextIds(db: Database, deps: RunDeps, job: JobRow, now: num
   const listed: string[] = JSON.parse(batch.ids)
   const steps = Math.ceil(listed.length / (deps.sizes.get(job.action) ?? INITIAL_BATCH_SIZE))
   const ids = listed.slice(0, Math.ceil(listed.length / steps))
-  const isPostgres = engineOf(db) === 'postgres'
+  const areSeveral = !hasOneWriter(db)
   const isRestore = await undoesDeletion(db, job)
   // Before the monitors, in the same order as a change of an external id. Also for their number, which the plan limits.
   if (isRestore) await lockOrganization(db, tenant.organizationId)
   const isParallel =
-    isPostgres &&
+    areSeveral &&
     !SEQUENTIAL_ACTIONS.has(job.action) &&
     (!isRestore || (await remainingMonitors(deps, tenant)(db)) >= ids.length)
   const half = isParallel ? Math.ceil(ids.length / 2) : ids.length
@@ -201,7 +210,7 @@ async function processNextIds(db: Database, deps: RunDeps, job: JobRow, now: num
   const remainingBytes = deps.config.jobStoredBytes - (await storedBytes(db, tenant))
   const ended = await Promise.allSettled(
     parts.map((part, index) =>
-      inTransaction(isPostgres ? deps.db : db, (transaction) =>
+      inTransaction(areSeveral ? deps.db : db, (transaction) =>
         processPart(transaction, deps, job, {
           ids: part,
           offset: job.done + index * half,

@@ -1,6 +1,7 @@
 import { GroupDeletion, MAX_DELETED_WITH_GROUP } from '#contract/groups.ts'
 import type { RequestContext } from '../context.ts'
-import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { forUpdate } from '../database/dialect.ts'
 import type { Match } from '../database/versions.ts'
 import type { Deps } from '../deps.ts'
 import { deleteEmptyGroup, deleteGroup, getDeletableGroup, groupBeingFilled } from '../groups/delete.ts'

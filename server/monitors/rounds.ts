@@ -1,6 +1,7 @@
 import { MAX_CLOCK_STEP_MS } from '../clock.ts'
 import { insertEachNew, isOneOf, updateEach } from '../database/bulk.ts'
-import { type Database, forUpdate } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { forUpdate } from '../database/dialect.ts'
 import { copyRoundGaps } from './check-gaps.ts'
 import { lastCheckedAt, streakInRounds } from './last-round.ts'
 import { rangeOf, roundStart } from './round-ranges.ts'

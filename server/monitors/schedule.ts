@@ -1,5 +1,6 @@
 import { type Columns, insertEachFree, isOneOf, updateEach } from '../database/bulk.ts'
-import { type Database, forUpdate } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { forUpdate } from '../database/dialect.ts'
 import { insertPastSchedules } from './check-gaps.ts'
 import type { MonitorRow } from './monitor.ts'
 import type { ParsedChange } from './parse-monitor.ts'

@@ -1,7 +1,8 @@
 import type { ServerStatus } from '#contract/server.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { findLastBackup } from '../backup/last-backup.ts'
-import { engineOf } from '../database/database.ts'
+import { isFile } from '../database/dialect.ts'
+
 import type { Deps } from '../deps.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 import { readBacklog } from './backlog.ts'
@@ -36,7 +37,7 @@ export async function readServerStatus({
     mails: { pending: backlog.pending_mails, oldest_ms: backlog.mail_age },
     upstreams: upstreamsOf(alive),
     database: {
-      engine: engineOf(db),
+      engine: isFile(db) ? 'sqlite' : 'postgres',
       octets: size.bytes,
       log: size.walBytes,
       sizes: sizes.map(({ measured_at, octets }) => ({ at: toIso(measured_at), octets })),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Engine } from '../database/database.ts'
+import type { Engine } from '../database/engine.ts'
 import { givenAgent } from '../testing/accounts.ts'
 import { givenApp } from '../testing/test-app.ts'
 

@@ -4,8 +4,8 @@ import type { CauseReason } from '#contract/causes.ts'
 import type { Failing, Overview } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
-import { type Database, engineOf } from '../database/database.ts'
-import { indexedTable } from '../database/index-hints.ts'
+import type { Database } from '../database/database.ts'
+import { indexedTable, unindexedTable } from '../database/index-hints.ts'
 import { toReason } from '../monitors/diagnosis.ts'
 import { type FailingCounts, IS_FAILING } from '../monitors/incident-membership.ts'
 import { lastCheckedAt as lastCheckedAtSql } from '../monitors/last-round.ts'
@@ -231,8 +231,7 @@ async function countOverdue(db: Database, organizationId: string, dueBefore: num
   )
   const { late_checks, late_checks_of_organization } = rows[0]!
   if (late_checks < MAX_LATE_CHECKS) return late_checks_of_organization ?? 0
-  const table = engineOf(db) === 'sqlite' ? sql`due_checks not indexed` : sql`due_checks`
-  const exact = await sql<{ count: number }>`select count(*) as count from ${table}
+  const exact = await sql<{ count: number }>`select count(*) as count from ${unindexedTable(db, 'due_checks')}
     where organization_id = ${organizationId} and due_at < ${dueBefore}`.execute(db)
   return exact.rows[0]!.count
 }

@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import type { NetworkState } from '#contract/server.ts'
 import type { Clock } from '../clock.ts'
-import { type Database, engineOf } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { isFile, overridingSerial } from '../database/dialect.ts'
 import type { Keyring } from '../keyring.ts'
 import type { LoopHealth } from '../loop-health.ts'
 import { DAY_MS } from '../times.ts'
@@ -47,7 +48,7 @@ export async function registerProcess(
   predecessor?: number,
 ): Promise<number> {
   if (predecessor !== undefined) await releaseAndDelete(db, [{ id: predecessor }], now)
-  if (engineOf(db) === 'sqlite') await releaseDead(db, self, now)
+  if (isFile(db)) await releaseDead(db, self, now)
   const { pid, machine } = self
   const { id } = await db
     .insertInto('processes')
@@ -106,9 +107,8 @@ export async function report({
     .where('id', '=', process)
     .executeTakeFirstOrThrow()
   if (numUpdatedRows > 0n) return
-  const overriding = engineOf(db) === 'postgres' ? sql`overriding system value` : sql``
   await sql`insert into processes
-    (id, pid, machine, started_at, seen_at, loops, network_state, report, secret_keys, secret_key) ${overriding}
+    (id, pid, machine, started_at, seen_at, loops, network_state, report, secret_keys, secret_key) ${overridingSerial(db)}
     values (${process}, ${self.pid}, ${self.machine}, ${columns.seen_at}, ${columns.seen_at}, ${columns.loops}, ${columns.network_state},
       ${columns.report}, ${columns.secret_keys}, ${columns.secret_key})`.execute(db)
 }
@@ -130,11 +130,11 @@ export async function countWorking(db: Database, now: number): Promise<ProcessCo
 }
 
 /**
- * On SQLite all processes run on one machine, so the claims of a silent process that has ended are released at once. One that lives is
- * late on a busy machine: its leases count. On PostgreSQL it may only be disconnected, so its leases must expire first.
+ * With a file all processes run on one machine, so the claims of a silent process that has ended are released at once. One that lives is
+ * late on a busy machine: its leases count. With a server it may only be disconnected, so its leases must expire first.
  */
 async function releaseSilent(db: Database, self: ThisProcess, process: number, now: number): Promise<void> {
-  const silentMs = engineOf(db) === 'sqlite' ? SILENT_MS : DELETE_AFTER_MS
+  const silentMs = isFile(db) ? SILENT_MS : DELETE_AFTER_MS
   const rows = await db
     .selectFrom('processes')
     .select(['id', 'pid', 'machine', 'seen_at'])

@@ -1,7 +1,8 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { MAX_CLOCK_STEP_MS } from '../clock.ts'
 import { type Columns, deleteEach, isOneOf, updateEach } from '../database/bulk.ts'
-import { type Database, inTransaction, skipLocked } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { skipLocked } from '../database/dialect.ts'
 import type { Tables } from '../database/schema.ts'
 import { yieldToEventLoop } from '../yield.ts'
 

@@ -1,4 +1,5 @@
-import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { forUpdate } from '../database/dialect.ts'
 import { createKeyring, type Keyring } from '../keyring.ts'
 
 /**

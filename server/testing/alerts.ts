@@ -1,6 +1,7 @@
 import { sendAlert } from '../alerts/worker.ts'
 import type { Clock } from '../clock.ts'
-import type { Database, Engine } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import type { Engine } from '../database/engine.ts'
 import { insertEvents, newEventIds } from '../events/store.ts'
 import { evaluateDue, evaluateSoon } from '../incidents/events-to-incidents.ts'
 import { createMailSender } from '../mail/smtp.ts'

@@ -1,4 +1,4 @@
-import type { Engine } from '../database/database.ts'
+import type { Engine } from '../database/engine.ts'
 import type { Settings } from './server-process.ts'
 import { STRIPE_KEY, STRIPE_WEBHOOK_SECRET, signedStripeEvent, startStripe } from './stripe.ts'
 import { givenApp } from './test-app.ts'

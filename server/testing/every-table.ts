@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { insertRows, type Row } from '../copy/rows.ts'
-import { type Database, engineOf } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { engineOf } from '../database/engine.ts'
 import { readSchema } from '../database/table-schema.ts'
 import { freshDatabase } from './database.ts'
 

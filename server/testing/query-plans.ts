@@ -1,6 +1,7 @@
 import { CompiledQuery, Kysely } from 'kysely'
 import { onTestFinished } from 'vitest'
-import type { Database, Engine } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import type { Engine } from '../database/engine.ts'
 import { postgresDialect } from '../database/postgres.ts'
 import type { Tables } from '../database/schema.ts'
 import { sqliteDialect } from '../database/sqlite.ts'

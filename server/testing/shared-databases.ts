@@ -1,5 +1,6 @@
 import { type DatabaseConnection, type Dialect, type Driver, Kysely, type LogEvent, sql } from 'kysely'
-import type { Database, Engine } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import type { Engine } from '../database/engine.ts'
 import { postgresDialect } from '../database/postgres.ts'
 import type { Tables } from '../database/schema.ts'
 import { sqliteDialect } from '../database/sqlite.ts'

@@ -1,6 +1,7 @@
 import { insertInformationAlerts } from '../alerts/information-alerts.ts'
 import { isOneOf } from '../database/bulk.ts'
-import { type Database, forUpdate } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { forUpdate } from '../database/dialect.ts'
 import { findTenantRow } from '../database/tenant-row.ts'
 import type { Claim } from '../queue/lease-queue.ts'
 import { pageIdsOf } from './setup-pages.ts'

@@ -1,6 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { deleteEach, isOneOf, isOneOfTenants, type TenantId } from '../database/bulk.ts'
-import { type Database, engineOf, inTransaction, skipLocked } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { hasLateral, skipLocked } from '../database/dialect.ts'
 import type { WebhookRequestsTable } from '../database/schema-webhooks.ts'
 import type { Keyring } from '../keyring.ts'
 import { claimRows, type Lease } from '../queue/lease-queue.ts'
@@ -147,7 +148,6 @@ async function claimInTransaction(
  * has locked.
  */
 async function lockQueues(db: Database, webhooks: readonly TenantId[]): Promise<(WebhookQueue & BatchQueue)[]> {
-  const locked = engineOf(db) === 'postgres' ? sql`for update of due_webhooks skip locked` : sql``
   const { rows } = await sql<
     WebhookQueue & BatchQueue
   >`select due_webhooks.webhook_id, organization_id, is_active, state, probe_at, drain_after, drain_to,
@@ -156,7 +156,7 @@ async function lockQueues(db: Database, webhooks: readonly TenantId[]): Promise<
           and batched_events.webhook_id = due_webhooks.webhook_id and request_id is null order by event_id limit 1
       ) as waiting_since
     from due_webhooks join webhooks on webhooks.id = due_webhooks.webhook_id
-    where ${isOneOfTenants(db, 'webhooks', webhooks)} ${locked}`.execute(db)
+    where ${isOneOfTenants(db, 'webhooks', webhooks)} ${skipLocked(db, 'due_webhooks')}`.execute(db)
   return rows
 }
 
@@ -263,10 +263,9 @@ async function findDue(
     where webhook_id = queues.id and due_at <= ${now} ${sql.raw(isManual ? 'and is_manual = 1' : '')}
     order by due_at, request_id limit ${limit} ${skipLocked(db)}`
   // SQLite has no LATERAL, but reads a correlated IN through the primary key; PostgreSQL would scan the queue.
-  const statement =
-    engineOf(db) === 'postgres'
-      ? sql<QueueRow>`select due.* from unnest(${webhookIds}::text[]) as queues (id) cross join lateral (${first(QUEUE_COLUMNS)}) as due`
-      : sql<QueueRow>`select ${QUEUE_COLUMNS} from (select value as id from json_each(${JSON.stringify(webhookIds)})) as queues
+  const statement = hasLateral(db)
+    ? sql<QueueRow>`select due.* from unnest(${webhookIds}::text[]) as queues (id) cross join lateral (${first(QUEUE_COLUMNS)}) as due`
+    : sql<QueueRow>`select ${QUEUE_COLUMNS} from (select value as id from json_each(${JSON.stringify(webhookIds)})) as queues
           cross join due_requests on webhook_id = queues.id and request_id in (${first(sql`request_id`)})`
   return (await statement.execute(db)).rows.map(toDueRequest)
 }

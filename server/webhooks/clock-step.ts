@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
-import { type Database, engineOf, inTransaction } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { leastAndGreatest } from '../database/dialect.ts'
 import { LEASE_MS, repairAfterClockStep, type Waits } from '../queue/lease-queue.ts'
 import { MAX_DELAY_MS } from '../retry-schedule.ts'
 import { yieldToEventLoop } from '../yield.ts'
@@ -51,7 +52,7 @@ async function readWebhooks(db: Database, after: string, now: number) {
 }
 
 function waitsOf(db: Database, { organizationId, webhookId }: Tenant & { webhookId: string }): Waits {
-  const [min, max] = engineOf(db) === 'sqlite' ? [sql`min`, sql`max`] : [sql`least`, sql`greatest`]
+  const [min, max] = leastAndGreatest(db)
   return {
     join: sql`join webhook_requests on webhook_requests.organization_id = ${organizationId}
       and webhook_requests.id = due_requests.request_id`,

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { Event } from '#contract/events.ts'
-import type { Engine } from '../database/database.ts'
+import type { Engine } from '../database/engine.ts'
 import { createWakeUps } from '../queue/wake-up.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { startReceiver } from '../testing/receiver.ts'

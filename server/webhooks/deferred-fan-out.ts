@@ -2,7 +2,8 @@ import { type Selectable, sql } from 'kysely'
 import type { PayloadMonitor } from '#contract/webhooks.ts'
 import type { Tenant } from '../context.ts'
 import { deleteEach, isOneOf, updateEach } from '../database/bulk.ts'
-import { type Database, inTransaction, skipLocked } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { skipLocked } from '../database/dialect.ts'
 import type { FanOutsTable } from '../database/schema-webhooks.ts'
 import {
   insertQueued,

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { Tenant } from '../context.ts'
 import { isOneOfTenants, type TenantId, updateEach } from '../database/bulk.ts'
-import { type Database, engineOf, inTransaction } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { forNoKeyUpdate } from '../database/dialect.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
 import type { WebhookNotice } from '../mail/mail-templates.ts'
 import { notifyAboutWebhook } from '../mail/notifications.ts'
@@ -91,13 +92,12 @@ async function record(db: Database, { releases, updates, now }: RecordInput): Pr
  * Returns the paused ones.
  */
 async function lockWebhooks(db: Database, webhooks: readonly TenantId[]): Promise<ReadonlySet<string>> {
-  const locked = engineOf(db) === 'postgres' ? sql`for no key update` : sql``
   const rows = await db
     .selectFrom('webhooks')
     .select(['id', 'state'])
     .where(isOneOfTenants(db, 'webhooks', webhooks))
     .orderBy('id')
-    .modifyEnd(locked)
+    .modifyEnd(forNoKeyUpdate(db))
     .execute()
   return new Set(rows.filter(({ state }) => state === 'paused').map(({ id }) => id))
 }

@@ -7,7 +7,8 @@ import {
   type WebhookRequestQuery,
 } from '#contract/webhooks.ts'
 import type { Tenant } from '../context.ts'
-import { type Database, engineOf } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { choosesIndexes } from '../database/dialect.ts'
 import { fromIndex, type IndexedFilter, narrowestIndex } from '../database/index-hints.ts'
 import type { Order } from '../database/pagination.ts'
 import { listPage, type Page, resolveOrderBy } from '../database/pagination.ts'
@@ -129,7 +130,7 @@ async function undeliveredIndex(
   db: Database,
   { status, webhook_id: webhookId }: UndeliveredQuery,
 ): Promise<string | undefined> {
-  if (engineOf(db) === 'postgres') return undefined
+  if (choosesIndexes(db)) return undefined
   if (webhookId === undefined) {
     return status === undefined ? 'webhook_requests_undelivered' : 'webhook_requests_undelivered_by_status'
   }

@@ -4,7 +4,8 @@ import type { Clock } from '../clock.ts'
 import type { Tenant } from '../context.ts'
 import { DELETE_BATCH_SIZE, deleteInBatches } from '../database/batches.ts'
 import { isOneOf } from '../database/bulk.ts'
-import { type Database, engineOf, inTransaction } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { octets } from '../database/dialect.ts'
 import { notifyAboutWebhook } from '../mail/notifications.ts'
 import { eventRetentionDays } from '../organization/quota.ts'
 import type { Plans } from '../plan.ts'
@@ -165,15 +166,9 @@ async function deleteFromQueueAndLog(db: Database, webhook: WebhookTenant, rows:
 
 /** Deletes requests with their attempts, and the event bodies that no other request uses. */
 export async function deleteRequests(db: Database, { organizationId }: Tenant, ids: readonly string[]): Promise<void> {
-  const bytesIn = (column: string) =>
-    sql.raw(
-      engineOf(db) === 'sqlite'
-        ? `coalesce(length(cast(${column} as blob)), 0)`
-        : `coalesce(octet_length(${column}), 0)`,
-    )
   const { rows } = await sql<{ event: string | null; bytes: number }>`
     select case when event_offset is null then null else event_id end as event,
-      ${REQUEST_BYTES} + ${bytesIn('body')} + ${bytesIn('response_body')} + coalesce((select sum(${bytesIn('a.response_body')})
+      ${REQUEST_BYTES} + ${octets(db, 'body')} + ${octets(db, 'response_body')} + coalesce((select sum(${octets(db, 'a.response_body')})
         from webhook_attempts a where a.organization_id = webhook_requests.organization_id and a.request_id = webhook_requests.id), 0) as bytes
     from webhook_requests where organization_id = ${organizationId} and ${isOneOf(db, 'id', ids)}`.execute(db)
   await db

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
-import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { forUpdate } from '../database/dialect.ts'
 import type { ZonesTable } from '../database/schema-zones.ts'
 import { findTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type Claim, complete, reschedule } from '../queue/lease-queue.ts'

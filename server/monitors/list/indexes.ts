@@ -1,6 +1,7 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { Tenant } from '../../context.ts'
-import { type Database, engineOf } from '../../database/database.ts'
+import type { Database } from '../../database/database.ts'
+import { choosesIndexes } from '../../database/dialect.ts'
 import { type IndexedFilter, narrowestFilter } from '../../database/index-hints.ts'
 import type { Order } from '../../database/pagination.ts'
 import type { Tables } from '../../database/schema.ts'
@@ -46,7 +47,7 @@ export async function planList(
   if (search) return await planSearch(db, tenant, search, order, indexedFiltersOf(db, tenant, filter))
   const inOrder: ListPlan = { order, index: orderIndex(db, orderBy) }
   // PostgreSQL estimates how many rows have a label.
-  if (engineOf(db) === 'postgres') return inOrder
+  if (choosesIndexes(db)) return inOrder
   const filters = indexedFiltersOf(db, tenant, filter)
   const narrowest = filters.length === 0 ? undefined : await narrowestFilter(db, 'monitors', filters)
   if (!narrowest) return inOrder
@@ -92,9 +93,8 @@ function planByFilter(filter: IndexedFilter, order: Order): ListPlan {
   return planLookup(order, { ids: sql`(${ids})`, isOrdered: order === ORDERS.created, isSearch: false })
 }
 
-/** The index of an order. PostgreSQL chooses its indexes itself. */
-const orderIndex = (db: Database, orderBy: OrderName) =>
-  engineOf(db) === 'postgres' ? undefined : `monitors_by_${orderBy}`
+/** The index of an order. */
+const orderIndex = (db: Database, orderBy: OrderName) => (choosesIndexes(db) ? undefined : `monitors_by_${orderBy}`)
 
 // Exactly the condition of the partial index `monitors_failing_in_group`, which has disabled monitors too.
 const IS_FAILING = "state <> 'VALID' and state <> 'UNSET'"
@@ -106,7 +106,7 @@ export function indexedFiltersOf(db: Database, tenant: Tenant, filter: MonitorFi
     ...(filter.incident === undefined ? [] : [byIncident(tenant, filter.incident)]),
     ...byColumns(tenant, filter),
   ]
-  if (engineOf(db) === 'sqlite') return filters
+  if (!choosesIndexes(db)) return filters
   return filters.map(({ columns, values, ...filter }) =>
     columns.includes('organization_id')
       ? { ...filter, columns, values, index: undefined }

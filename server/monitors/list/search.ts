@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
 import type { Tenant } from '../../context.ts'
-import { type Database, engineOf } from '../../database/database.ts'
+import type { Database } from '../../database/database.ts'
+import { indexesTrigrams } from '../../database/dialect.ts'
 import { indexedTable, MAX_SORTED_ROWS } from '../../database/index-hints.ts'
 import { parseDomainName } from '../../dns/names.ts'
 import { asciiLowerCase, containsText } from '../../groups/labels.ts'
@@ -106,7 +107,7 @@ async function isCommon(db: Database, { organizationId }: Tenant, search: Search
 
 /** Up to `max` ids of `foundIds`, for counting. */
 export async function countedIds(db: Database, tenant: Tenant, search: Search, max: number) {
-  const readsTexts = engineOf(db) === 'postgres' && !search.names && (await isCommon(db, tenant, search))
+  const readsTexts = indexesTrigrams(db) && !search.names && (await isCommon(db, tenant, search))
   if (!readsTexts) return foundIds(db, tenant, search, max)
   const { organizationId } = tenant
   return sql<{ id: string }>`(select monitor_id as id from monitor_texts as texts
@@ -118,7 +119,7 @@ export function foundIds(db: Database, tenant: Tenant, search: Search, max?: num
   const limit = max === undefined ? sql`` : sql`limit ${max}`
   if (search.names && search.value === undefined) return idsByName(db, tenant, search.names, limit)
   const { organizationId } = tenant
-  if (engineOf(db) === 'postgres') {
+  if (indexesTrigrams(db)) {
     return sql`(select monitor_id as id from monitor_texts as texts
       where texts.organization_id = ${organizationId} and ${hasTrigrams(tenant, search)} and ${contains(search)} ${limit})`
   }

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { setupToken } from '../../accounts/first-owner.ts'
-import type { Engine } from '../../database/database.ts'
+import type { Engine } from '../../database/engine.ts'
 import { currentCode, nextCode, PASSWORD } from '../accounts.ts'
 import { openBrowser } from '../browser.ts'
 import { mailedToken } from '../mails.ts'

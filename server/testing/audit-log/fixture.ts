@@ -1,5 +1,5 @@
 import type { AuditEntry } from '#contract/audit-log.ts'
-import type { Engine } from '../../database/database.ts'
+import type { Engine } from '../../database/engine.ts'
 import { givenSignedInBrowser, PASSWORD } from '../accounts.ts'
 import { givenBilling } from '../billing.ts'
 import type { Browser } from '../browser.ts'
