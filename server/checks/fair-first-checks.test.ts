@@ -62,7 +62,7 @@ async function givenSilentServers(db: Database) {
 async function insertSilent(db: Database, clock: ManualClock, organization_id: string): Promise<void> {
   const rows = Array.from({ length: WAITING }, (_, slot) => ({
     ...{ slot, monitor_id: `mon_${slot}`, organization_id, due_at: clock.now() - 1, owner: `n${slot}.silent.example` },
-    ...{ record_type: 'A', is_exact_match: 1, frequency: 5 },
+    ...{ record_type: 'A', is_exact_match: 1 as const, frequency: 5 },
   }))
   const columns = {
     ...({ slot: 'bigint', monitor_id: 'text', organization_id: 'text', due_at: 'bigint', owner: 'text' } as const),

@@ -24,7 +24,7 @@ onBothEngines('a range with more monitors than a round may have', (fresh) => {
         owner: 'a.example',
         record_type: 'A',
       },
-      ...{ is_exact_match: 1, frequency: FREQUENCY, since_round: number },
+      ...{ is_exact_match: 1 as const, frequency: FREQUENCY, since_round: number },
     }))
     await insertEach(db, 'due_checks', CHECK, rows)
     await createRounds(db, rows)

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Columns, updateEach } from '../database/bulk.ts'
+import { updateEach } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { copyRoundGaps, insertRoundGap, LATE_MS } from '../monitors/check-gaps.ts'
 import { lastCheckedAt, streakInRounds } from '../monitors/last-round.ts'
@@ -109,10 +109,14 @@ async function moveToQueue(db: Database, claims: readonly CheckClaim[], now: num
   for (const [index, claim] of claims.entries()) if (moved[index]) Object.assign(claim, lease, { read: undefined })
 }
 
-const QUEUED: Columns = {
-  ...({ due_at: 'bigint', claimed_by: 'bigint', was_due_at: 'bigint' } as const),
-  ...({ since_round: 'bigint', streak: 'bigint', last_checked_at: 'bigint' } as const),
-}
+const QUEUED = {
+  due_at: 'bigint',
+  claimed_by: 'bigint',
+  was_due_at: 'bigint',
+  since_round: 'bigint',
+  streak: 'bigint',
+  last_checked_at: 'bigint',
+} as const
 
 /** For a round that could not be finished: it is due again. */
 export async function repeatRound(db: Database, claim: RoundClaim, dueAt: number): Promise<void> {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
-import { insertAtOnce, insertEach } from '../database/bulk.ts'
+import { insertAnyAtOnce, insertAnyEach } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { isFile, overridingSerial } from '../database/dialect.ts'
 import type { Tables } from '../database/schema.ts'
@@ -55,7 +55,7 @@ export async function insertRows(db: Database, table: TableSchema, rows: readonl
   if (!isFile(db) && table.serial !== undefined) return await insertWithSerials(db, table, rows)
   // On SQLite, each statement that changes a search text takes long (docs/decisions/0018-search-by-trigrams.md).
   const isAtOnce = table.hasTriggers && !Object.values(table.columns).includes('bytea')
-  await (isAtOnce ? insertAtOnce : insertEach)(db, name, table.columns, rows)
+  await (isAtOnce ? insertAnyAtOnce : insertAnyEach)(db, name, table.columns, rows)
 }
 
 async function insertWithSerials(db: Database, { name, columns }: TableSchema, rows: readonly Row[]): Promise<void> {

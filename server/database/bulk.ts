@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type InsertType, type SelectType, sql, type UpdateType } from 'kysely'
 import { type Database, runForEach } from './database.ts'
 import { engineOf } from './engine.ts'
 import type { Tables } from './schema.ts'
@@ -7,16 +7,49 @@ import type { Tables } from './schema.ts'
 export type Columns = Record<string, 'bigint' | 'text' | 'bytea'>
 type Row = Record<string, unknown>
 
+/** The same of one table: another name or another type does not compile. */
+export type ColumnsOf<T extends keyof Tables, C> = {
+  readonly [K in keyof C]: K extends keyof Tables[T] ? TypeOf<NonNullable<SelectType<Tables[T][K]>>> : never
+}
+type TypeOf<V> = [V] extends [number] ? 'bigint' : [V] extends [string] ? 'text' : 'bytea'
+
+/** A row with a value for each of the columns `C` of the table; where it may be null, it may be absent. */
+export type NewRow<T extends keyof Tables, C> = {
+  readonly [K in keyof C & keyof Tables[T] as null extends SelectType<Tables[T][K]> ? never : K]: NewValue<T, K>
+} & {
+  readonly [K in keyof C & keyof Tables[T] as null extends SelectType<Tables[T][K]> ? K : never]?: NewValue<T, K>
+}
+type NewValue<T extends keyof Tables, K extends keyof Tables[T]> = Exclude<InsertType<Tables[T][K]>, undefined>
+/** The columns `K` find the row. Those of `S` are its new values, under `new_<column>`. */
+export type ChangedRow<T extends keyof Tables, K, S> = {
+  readonly [C in keyof K & keyof Tables[T]]-?: SelectType<Tables[T][C]>
+} & {
+  readonly [C in keyof S & keyof Tables[T] & string as `new_${C}`]-?: UpdateType<Tables[T][C]>
+}
+
 /**
  * The same change for many rows: SQLite runs a prepared statement for each row, PostgreSQL one statement over an array for each column,
  * which saves round trips. In both, the text does not depend on the number of rows.
  */
 type Change = { table: keyof Tables; key: Columns; set?: Columns; add?: Columns }
+type ChangeOf<T extends keyof Tables, K, S, A> = {
+  table: T
+  key: ColumnsOf<T, K>
+  set?: ColumnsOf<T, S>
+  add?: ColumnsOf<T, A>
+}
 
 /**
  * Sets (or adds) `new_<column>` of each row where all its key columns are equal. Returns for each row whether it was found.
  */
-export async function updateEach(
+export const updateEach = <T extends keyof Tables, K, S = unknown, A = unknown>(
+  db: Database,
+  change: ChangeOf<T, K, S, A>,
+  rows: readonly NoInfer<ChangedRow<T, K, S & A>>[],
+): Promise<boolean[]> => updateAnyEach(db, change as Change, rows)
+
+/** The same for columns that are computed. */
+export async function updateAnyEach(
   db: Database,
   { table, key, set = {}, add = {} }: Change,
   rows: readonly Row[],
@@ -33,10 +66,10 @@ export async function updateEach(
 }
 
 /**
- * As `updateEach`, in one statement on SQLite too: there, each statement that changes a search text also writes the index of all pending
+ * As `updateAnyEach`, in one statement on SQLite too: there, each statement that changes a search text also writes the index of all pending
  * texts, which takes longer than the change (docs/decisions/0018-search-by-trigrams.md).
  */
-export async function updateAtOnce(db: Database, change: Change, rows: readonly Row[]): Promise<void> {
+export async function updateAnyAtOnce(db: Database, change: Change, rows: readonly Row[]): Promise<void> {
   if (rows.length > 0) await updateStatement(db, change, rows).execute(db)
 }
 
@@ -52,7 +85,14 @@ function updateStatement(db: Database, { table, key, set = {}, add = {} }: Chang
 }
 
 /** Deletes each row where all its key columns are equal. Returns for each row whether it was found. */
-export async function deleteEach(db: Database, { table, key }: Change, rows: readonly Row[]): Promise<boolean[]> {
+export const deleteEach = <T extends keyof Tables, K>(
+  db: Database,
+  change: { table: T; key: ColumnsOf<T, K> },
+  rows: readonly NoInfer<ChangedRow<T, K, unknown>>[],
+): Promise<boolean[]> => deleteAnyEach(db, change as Change, rows)
+
+/** The same for columns that are computed. */
+export async function deleteAnyEach(db: Database, { table, key }: Change, rows: readonly Row[]): Promise<boolean[]> {
   if (rows.length === 0) return []
   if (engineOf(db) === 'sqlite') {
     return await runEach(db, `delete from ${table} where ${equalities(key)}`, key, rows)
@@ -88,7 +128,15 @@ export function isOneOfTenants(db: Database, table: string, ids: readonly Tenant
   return sql<boolean>`${isHidden} and ${isOneOf(db, `${table}.id`, [...new Set(ids.map(({ id }) => id))])}`
 }
 
-export async function insertEach(
+export const insertEach = <T extends keyof Tables, C>(
+  db: Database,
+  table: T,
+  columns: ColumnsOf<T, C>,
+  rows: readonly NoInfer<NewRow<T, C>>[],
+): Promise<void> => insertAnyEach(db, table, columns as Columns, rows)
+
+/** The same for columns that are computed. */
+export async function insertAnyEach(
   db: Database,
   table: keyof Tables,
   columns: Columns,
@@ -99,8 +147,16 @@ export async function insertEach(
   else await insertStatement(db, table, columns, rows).execute(db)
 }
 
-/** As `insertEach`, in one statement on SQLite too, for the reason of `updateAtOnce`. */
-export async function insertAtOnce(
+/** As `insertEach`, in one statement on SQLite too, for the reason of `updateAnyAtOnce`. */
+export const insertAtOnce = <T extends keyof Tables, C>(
+  db: Database,
+  table: T,
+  columns: ColumnsOf<T, C>,
+  rows: readonly NoInfer<NewRow<T, C>>[],
+): Promise<void> => insertAnyAtOnce(db, table, columns as Columns, rows)
+
+/** The same for columns that are computed. */
+export async function insertAnyAtOnce(
   db: Database,
   table: keyof Tables,
   columns: Columns,
@@ -110,29 +166,31 @@ export async function insertAtOnce(
 }
 
 /** Skips each row whose `key` another row has. Returns for each row whether it was inserted. */
-export async function insertEachFree(
+export async function insertEachFree<T extends keyof Tables, C>(
   db: Database,
-  { table, columns, key }: { table: keyof Tables; columns: Columns; key: string },
-  rows: readonly Row[],
+  { table, columns: typed, key }: { table: T; columns: ColumnsOf<T, C>; key: keyof C & string },
+  rows: readonly NoInfer<NewRow<T, C>>[],
 ): Promise<boolean[]> {
   if (rows.length === 0) return []
+  const columns = typed as Columns
   const skip = `on conflict (${key}) do nothing`
   if (engineOf(db) === 'sqlite') return await runEach(db, `${insertText(table, columns)} ${skip}`, columns, rows)
   const { rows: inserted } = await sql<{ key: unknown }>`${insertStatement(db, table, columns, rows)} ${sql.raw(skip)}
     returning ${sql.ref(key)} as key`.execute(db)
   const free = new Set(inserted.map((row) => row.key))
   // Of rows with one key the first is inserted.
-  return rows.map((row) => free.delete(row[key]))
+  return rows.map((row) => free.delete((row as Row)[key]))
 }
 
-/** Skips each row whose `key`, column names separated by commas, another row has. */
-export async function insertEachNew(
+/** Skips each row whose values of all columns of `key` another row has. */
+export async function insertEachNew<T extends keyof Tables, C>(
   db: Database,
-  { table, columns, key }: { table: keyof Tables; columns: Columns; key: string },
-  rows: readonly Row[],
+  { table, columns: typed, key }: { table: T; columns: ColumnsOf<T, C>; key: readonly (keyof C & string)[] },
+  rows: readonly NoInfer<NewRow<T, C>>[],
 ): Promise<void> {
   if (rows.length === 0) return
-  const skip = ` on conflict (${key}) do nothing`
+  const columns = typed as Columns
+  const skip = ` on conflict (${key.join(', ')}) do nothing`
   if (engineOf(db) === 'sqlite') await runForEach(db, insertText(table, columns) + skip, parameterLists(columns, rows))
   else await sql`${insertStatement(db, table, columns, rows)} ${sql.raw(skip)}`.execute(db)
 }

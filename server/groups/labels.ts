@@ -9,7 +9,7 @@ import {
   type Metadata,
 } from '#contract/labels.ts'
 import type { Tenant } from '../context.ts'
-import { deleteEach, insertEach, isOneOf } from '../database/bulk.ts'
+import { deleteAnyEach, insertAnyEach, isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { LabelColumns } from '../database/schema.ts'
 import { conflict, type FieldErrors, throwIfInvalid } from '../problem.ts'
@@ -125,7 +125,7 @@ export async function insertLabels(
   const labels = rows.flatMap((row) =>
     labelsOf(row).map((label) => ({ organization_id: row.organization_id, label, [id]: row.id })),
   )
-  await insertEach(db, table, { organization_id: 'text', label: 'text', [id]: 'text' }, labels)
+  await insertAnyEach(db, table, { organization_id: 'text', label: 'text', [id]: 'text' }, labels)
 }
 
 /** Stores the labels of the rows instead of the previous ones. */
@@ -133,7 +133,7 @@ export async function replaceLabels(db: Database, labelTable: LabelTable, rows: 
   const { table, id: idColumn } = labelTable
   const key = { [idColumn]: 'text', organization_id: 'text' } as const
   const keys = rows.map(({ id, organization_id }) => ({ [idColumn]: id, organization_id }))
-  await deleteEach(db, { table, key }, keys)
+  await deleteAnyEach(db, { table, key }, keys)
   await insertLabels(db, labelTable, rows)
 }
 

@@ -64,12 +64,14 @@ export async function lockLinks(db: Database, organizationId: string): Promise<v
  */
 export async function replaceLinks(db: Database, links: Links, limits: LinkLimits = NO_LIMITS): Promise<string[]> {
   const { organizationId, side, id, targets } = links
-  const [column, otherColumn] = COLUMNS[side]
   const before = new Set((await readLinks(db, { organizationId }, side, [id])).get(id))
   const added = [...targets.keys()].filter((target) => !before.has(target))
   const removed = [...before].filter((target) => !targets.has(target))
   throwIfInvalid(await limitErrors(db, links, { added, before: before.size }, limits))
-  const rowOf = (target: string) => ({ organization_id: organizationId, [column]: id, [otherColumn]: target })
+  const rowOf = (target: string) => {
+    const [group_id, webhook_id] = side === 'group' ? [id, target] : [target, id]
+    return { organization_id: organizationId, group_id, webhook_id }
+  }
   await deleteEach(db, { table: 'group_webhooks', key: KEY }, removed.map(rowOf))
   await insertEach(db, 'group_webhooks', KEY, added.map(rowOf))
   await incrementVersions(db, organizationId, side === 'group' ? 'webhooks' : 'groups', [...added, ...removed])

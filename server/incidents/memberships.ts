@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import { insertEach, insertEachNew, isOneOf, updateEach } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { fromIndex } from '../database/index-hints.ts'
+import type { Bool } from '../database/schema.ts'
 import type { IncidentsTable } from '../database/schema-alerts.ts'
 
 /** Rows that one transaction reads. */
@@ -66,7 +67,7 @@ export async function insertMemberships(
 ): Promise<void> {
   if (memberships.length === 0) return
   const rows = memberships.map(({ incident, event }) => {
-    const first_result = event.old_state === 'VALID' ? 0 : 1
+    const first_result: Bool = event.old_state === 'VALID' ? 0 : 1
     return {
       organization_id: organizationId,
       incident_id: incident.id,
@@ -90,7 +91,7 @@ export async function insertMemberships(
   await addToCounts(db, organizationId, changes)
   await insertEachNew(
     db,
-    { table: 'incident_groups', columns: GROUP_KEY, key: Object.keys(GROUP_KEY).join(', ') },
+    { table: 'incident_groups', columns: GROUP_KEY, key: ['organization_id', 'group_id', 'incident_id'] },
     memberships.map(({ incident, event }) => ({
       organization_id: organizationId,
       group_id: event.group_id,
@@ -128,12 +129,8 @@ export async function addToCounts(
     new_monitors: ofIncident.reduce((sum, { monitors }) => sum + monitors, 0),
     new_failing: ofIncident.reduce((sum, { failing }) => sum + failing, 0),
   }))
-  const update = {
-    table: 'incidents',
-    key: { organization_id: 'text', id: 'text' },
-    add: { monitors: 'bigint', failing: 'bigint' },
-  }
-  await updateEach(db, update as never, rows)
+  const key = { organization_id: 'text', id: 'text' } as const
+  await updateEach(db, { table: 'incidents', key, add: { monitors: 'bigint', failing: 'bigint' } }, rows)
 }
 
 /** How many monitors of an incident did not recover, but were disabled, deleted or changed. */

@@ -47,7 +47,7 @@ const CHECK_GAP = {
 
 /** In the transaction that records the check. */
 export async function insertCheckGaps(db: Database, gaps: readonly (OfMonitor & Gap)[]): Promise<void> {
-  const key = 'organization_id, monitor_id, until_at'
+  const key = ['organization_id', 'monitor_id', 'until_at'] as const
   await insertEachNew(db, { table: 'check_gaps', columns: CHECK_GAP, key }, gaps)
 }
 
@@ -64,7 +64,7 @@ export async function insertRoundGap(
 ): Promise<void> {
   const { frequency, first_slot } = gap
   const row = { ...gap, range_id: rangeIdOf({ slot: first_slot, frequency }) }
-  await insertEachNew(db, { table: 'round_gaps', columns: ROUND_GAP, key: 'range_id, round, first_slot' }, [row])
+  await insertEachNew(db, { table: 'round_gaps', columns: ROUND_GAP, key: ['range_id', 'round', 'first_slot'] }, [row])
 }
 
 /** A monitor in rounds. `last_checked_at`: by its last finished round. */
@@ -133,6 +133,6 @@ export async function insertPastSchedules(
     ...{ organization_id, monitor_id: id, until_at: now },
     ...{ frequency: is_active === 1 ? frequency : 0, last_checked_at },
   }))
-  const key = 'organization_id, monitor_id, until_at'
+  const key = ['organization_id', 'monitor_id', 'until_at'] as const
   await insertEachNew(db, { table: 'past_schedules', columns: PAST_SCHEDULE, key }, rows)
 }

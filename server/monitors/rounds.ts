@@ -37,7 +37,9 @@ export async function createRounds(
     const row = { ...range, round: since_round - 1, started_at: 0, planned_at, due_at: planned_at }
     byKey.set(`${frequency}/${range.first_slot}`, row)
   }
-  await insertEachNew(db, { table: 'due_rounds', columns: ROUND, key: 'frequency, first_slot' }, [...byKey.values()])
+  await insertEachNew(db, { table: 'due_rounds', columns: ROUND, key: ['frequency', 'first_slot'] }, [
+    ...byKey.values(),
+  ])
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Columns, insertEachFree, isOneOf, updateEach } from '../database/bulk.ts'
+import { insertEachFree, isOneOf, updateEach } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { forUpdate } from '../database/dialect.ts'
 import { insertPastSchedules } from './check-gaps.ts'
@@ -90,10 +90,10 @@ export async function rescheduleChecks(db: Database, updates: readonly MonitorUp
 }
 
 const SLOT = { slot: 'bigint' } as const
-const SCHEDULE: Columns = { due_at: 'bigint', claimed_by: 'bigint', frequency: 'bigint' }
-const NO_RESET: Columns = {}
-const FORGET_RESULT: Columns = { fingerprint: 'bigint' }
-const RESET: Columns = {
+const NO_RESET = {}
+const FORGET_RESULT = { fingerprint: 'bigint' } as const
+const SCHEDULE = { due_at: 'bigint', claimed_by: 'bigint', frequency: 'bigint' } as const
+const RESET = {
   owner: 'text',
   record_type: 'text',
   is_exact_match: 'bigint',
@@ -101,7 +101,7 @@ const RESET: Columns = {
   streak: 'bigint',
   inconclusive_count: 'bigint',
   planned_change_id: 'text',
-}
+} as const
 
 type LockedDueCheck = { due_at: number | null; claimed_by: number | null; last_checked_at: number | null }
 
@@ -159,7 +159,7 @@ export async function schedulePlannedChanges(db: Database, plans: readonly PlanS
       new_fingerprint: null,
     }
   })
-  const set: Columns = { due_at: 'bigint', claimed_by: 'bigint', planned_change_id: 'text' }
+  const set = { due_at: 'bigint', claimed_by: 'bigint', planned_change_id: 'text' } as const
   for (const [columns, same] of Map.groupBy(rows, (row) => row.columns)) {
     await updateEach(db, { table: 'due_checks', key: SLOT, set: { ...set, ...columns } }, same)
   }

@@ -1,7 +1,7 @@
 import type { MonitorChange } from '#contract/monitors.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
-import { type Columns, isOneOf, updateAtOnce } from '../database/bulk.ts'
+import { type Columns, isOneOf, updateAnyAtOnce } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { forUpdate } from '../database/dialect.ts'
 import { getTenantRow, lockOrganization } from '../database/tenant-row.ts'
@@ -165,7 +165,7 @@ async function updateRows(db: Database, { organizationId }: Tenant, updates: rea
       new_version: 1,
       ...Object.fromEntries(names.map((name) => [`new_${name}`, columns[name]])),
     }))
-    await updateAtOnce(db, { table: 'monitors', key: ID, set, add: { version: 'bigint' } }, rows)
+    await updateAnyAtOnce(db, { table: 'monitors', key: ID, set, add: { version: 'bigint' } }, rows)
   }
 }
 

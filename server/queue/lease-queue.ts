@@ -1,6 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { MAX_CLOCK_STEP_MS } from '../clock.ts'
-import { type Columns, deleteEach, isOneOf, updateEach } from '../database/bulk.ts'
+import { type Columns, deleteAnyEach, isOneOf, updateAnyEach } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { skipLocked } from '../database/dialect.ts'
 import type { Tables } from '../database/schema.ts'
@@ -120,7 +120,7 @@ export async function claimRows<R extends object>(
   { now, process }: { now: number; process: number },
 ): Promise<(R & Lease)[]> {
   const lease = { due_at: now + LEASE_MS, claimed_by: process }
-  await updateEach(
+  await updateAnyEach(
     db,
     { table, key: QUEUES[table].key, set: LEASE },
     rows.map((row) => ({ ...row, new_due_at: lease.due_at, new_claimed_by: process })),
@@ -150,7 +150,7 @@ export async function reschedule<T extends DueTable, C extends object = Claim<T>
     return row
   })
   const change = { table, key: claimKey(table), set: { ...LEASE, ...Object.fromEntries(changed) } }
-  const held = await updateEach(db, change, rows)
+  const held = await updateAnyEach(db, change, rows)
   return items.map(({ claim }) => claim).filter((_, index) => held[index])
 }
 
@@ -166,7 +166,7 @@ export async function setSchedules(
     const values = Object.entries(set).map(([name, value]) => [`new_${name}`, value])
     return { slot, new_claimed_by: null, ...Object.fromEntries(values) }
   })
-  await updateEach(db, { table: 'due_checks', key, set: { ...LEASE, ...Object.fromEntries(changed) } }, rows)
+  await updateAnyEach(db, { table: 'due_checks', key, set: { ...LEASE, ...Object.fromEntries(changed) } }, rows)
 }
 
 /**
@@ -181,7 +181,7 @@ export async function renewLeases<T extends DueTable>(
 ): Promise<boolean[]> {
   const due_at = now + LEASE_MS
   const rows = claims.map((claim) => ({ ...claim, new_due_at: due_at }))
-  const held = await updateEach(db, { table, key: claimKey(table), set: { due_at: 'bigint' } }, rows)
+  const held = await updateAnyEach(db, { table, key: claimKey(table), set: { due_at: 'bigint' } }, rows)
   claims.forEach((claim, index) => {
     if (held[index]) Object.assign(claim, { due_at })
   })
@@ -190,7 +190,7 @@ export async function renewLeases<T extends DueTable>(
 
 /** Deletes claimed rows whose work is done. Returns the claims whose lease was still held; the other rows stay. */
 export async function complete<C extends object>(db: Database, table: DueTable, claims: readonly C[]): Promise<C[]> {
-  const held = await deleteEach(db, { table, key: claimKey(table) }, claims as readonly Record<string, unknown>[])
+  const held = await deleteAnyEach(db, { table, key: claimKey(table) }, claims as readonly Record<string, unknown>[])
   return claims.filter((_, index) => held[index])
 }
 
@@ -220,7 +220,7 @@ export async function releaseUnknown(
   const name = Object.keys(key).at(-1)!
   const unknown = rows.filter((row) => !held.has(row[name]))
   if (unknown.length === 0) return
-  await updateEach(
+  await updateAnyEach(
     db,
     { table, key: claimKey(table), set: LEASE },
     unknown.map((row) => ({ ...row, new_due_at: Number(row.new_due_at), new_claimed_by: null })),

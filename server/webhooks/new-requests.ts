@@ -6,6 +6,7 @@ import type { PayloadInclude, PayloadMonitor } from '#contract/webhooks.ts'
 import type { Tenant } from '../context.ts'
 import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
+import type { Bool } from '../database/schema.ts'
 import { newId } from '../ids.ts'
 import { makeWebhooksDue } from './due-webhooks.ts'
 import { batchedEventJson, eventJson, joinBody, newBatchBody, newEnvelope, newPayload } from './payload.ts'
@@ -240,11 +241,11 @@ export function newRequest({ organizationId, webhookId, eventId, monitorId, moni
     created_at: now,
     body,
     event_offset: eventOffset as number | null,
-    status: 'PENDING',
+    status: 'PENDING' as const,
     next_attempt_at: now,
     request_id: id,
     due_at: now,
-    is_manual: 0,
+    is_manual: 0 as Bool,
     events: null as number | null,
   }
 }

@@ -176,7 +176,7 @@ async function insertRows(
 ): Promise<string[]> {
   await refuseAboveLimits(db, { organizationId: organization_id }, plans, names.length)
   const zones = names.map((name) => ({
-    ...{ organization_id, id: newId('zon', now), created_at: now, name, health: 'unknown' },
+    ...{ organization_id, id: newId('zon', now), created_at: now, name, health: 'unknown' as const },
     ...{ counts: JSON.stringify(NO_FINDINGS), ignored: '[]', memory: JSON.stringify(NO_MEMORY) },
   }))
   const due = zones.map(({ id, name }) => ({ organization_id, zone_id: id, name, due_at: now }))
