@@ -3,7 +3,6 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { CliError } from '../cli-error.ts'
 import { findUnknownMigration } from '../database/migrate.ts'
-import { describeIncomplete } from '../database/migrations/0001-adopt.ts'
 import { openDatabase } from '../database/open.ts'
 import { unregisterAll } from '../queue/heartbeat.ts'
 import { countRows, findDamage, formatBytes, type Manifest, readManifest, verifyArchive } from './archive.ts'
@@ -90,8 +89,6 @@ function verifyDatabase(archive: string, partial: string, accept: RestoreOptions
     const manifest = readManifest(database, archive)
     const applied = database.prepare('select name from migrations order by number').all() as { name: string }[]
     const names = applied.map(({ name }) => name)
-    const incomplete = describeIncomplete(names)
-    if (incomplete !== undefined) throw new CliError(`${archive} cannot be restored by this version. ${incomplete}`)
     const unknown = findUnknownMigration(names)
     if (unknown !== undefined) {
       throw new CliError(

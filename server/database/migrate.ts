@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import { type Database, inTransaction } from './database.ts'
 import { engineOf } from './engine.ts'
-import { adoptionStatements, describeIncomplete, isAdoptable } from './migrations/0001-adopt.ts'
 import { baseline } from './migrations/0001-baseline.ts'
 import { boundedWork } from './migrations/0002-bounded-work.ts'
 import { fairAlerts } from './migrations/0003-fair-alerts.ts'
@@ -64,10 +63,7 @@ export async function migrate(db: Database, now: number): Promise<string[]> {
   return await inTransaction(db, async (transaction) => {
     if (engineOf(db) === 'postgres') await sql`select pg_advisory_xact_lock(${LOCK})`.execute(transaction)
     await run(transaction, [migrationsTable(dialect)])
-    if (isAdoptable(await readNames(transaction))) await run(transaction, adoptionStatements(dialect, baseline.name))
     const applied = await readNames(transaction)
-    const incomplete = describeIncomplete(applied)
-    if (incomplete !== undefined) throw new OtherVersion(incomplete)
     if (applied.includes(INCOMPLETE_COPY)) {
       throw new OtherVersion(
         'The copy into this database is not complete. Run zonewatch copy again: it continues. Or drop the database and create it again.',
@@ -100,7 +96,6 @@ export async function isNeighbour(db: Database, applied: readonly string[]): Pro
 
 /** The first of the migrations that this program does not have, because a newer version ran it. `names`: in order. */
 export function findUnknownMigration(applied: readonly string[]): string | undefined {
-  if (isAdoptable(applied)) return undefined
   return applied.find((name, index) => MIGRATIONS[index]?.name !== name)
 }
 
@@ -111,8 +106,7 @@ export async function listMigrations(db: Database): Promise<{ names: string[]; k
       ? sql<{ name: string }>`select name from sqlite_schema where name = 'migrations'`
       : sql<{ name: string }>`select 'migrations' as name where to_regclass('migrations') is not null`
   if ((await exists.execute(db)).rows.length === 0) return undefined
-  const names = await readNames(db)
-  return { names: isAdoptable(names) ? [] : names, known: MIGRATIONS.length }
+  return { names: await readNames(db), known: MIGRATIONS.length }
 }
 
 /** Whether every migration of this program has run. A newer version may have run more. */

@@ -9,7 +9,6 @@ import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
 import { isFile } from '../database/dialect.ts'
 import { findUnknownMigration, isNeighbour, listMigrations } from '../database/migrate.ts'
-import { describeIncomplete } from '../database/migrations/0001-adopt.ts'
 import { openDatabase } from '../database/open.ts'
 import { isDamaged, RESTORE_GOOD_BACKUP } from '../database/unavailable.ts'
 import { DAY_MS } from '../times.ts'
@@ -105,8 +104,6 @@ async function checkMigrations(db: Database): Promise<Finding[]> {
   if (applied === undefined) {
     return [failure(check, 'the database has no tables', 'Start the server, or run: zonewatch migrate')]
   }
-  const incomplete = describeIncomplete(applied.names)
-  if (incomplete !== undefined) return [failure(check, incomplete, 'See docs/guides/upgrade.md.')]
   const unknown = findUnknownMigration(applied.names)
   if (unknown !== undefined && (await isNeighbour(db, applied.names))) {
     const newer = `the database is that of the next version: its migration "${unknown}" is not known here, and works with this version`

@@ -20,10 +20,7 @@ export type RequestKey = {
   owner: string
   name: string
   fingerprint: string
-  legacy?: LegacyKey
 }
-/** The previous version identified requests by the API key. Its rows are used until they expire. */
-type LegacyKey = { keyId: string; fingerprint: string }
 export type StoredResponse = { status: number; headers: Record<string, string>; body: string | null }
 
 export type StoredRequest =
@@ -41,12 +38,9 @@ export async function findStoredRequest(
   request: RequestKey,
   now: number,
 ): Promise<StoredRequest> {
-  const rows = await whereRequest(db.selectFrom('idempotent_requests'), request).selectAll().execute()
-  const row = rows.find(({ created_at }) => created_at > now - RETENTION_MS)
-  if (!row) return { kind: 'none' }
-  const { legacy } = request
-  const fingerprint = row.key_id === legacy?.keyId ? legacy.fingerprint : request.fingerprint
-  if (row.fingerprint !== fingerprint) return { kind: 'other_request' }
+  const row = await whereRequest(db.selectFrom('idempotent_requests'), request).selectAll().executeTakeFirst()
+  if (!row || row.created_at <= now - RETENTION_MS) return { kind: 'none' }
+  if (row.fingerprint !== request.fingerprint) return { kind: 'other_request' }
   const { status, headers, body } = row
   const identity = { organizationId: request.organizationId, keyId: row.key_id, name: request.name }
   const result = row.result && JSON.parse(keyring.decrypt(row.result, resultContext(identity)))
@@ -155,14 +149,10 @@ async function addUsage(db: Database, organizationId: string, bytes: number): Pr
     .execute()
 }
 
-type RequestQuery<T> = {
-  where(column: 'organization_id' | 'name', operator: '=', value: string): T
-  where(column: 'key_id', operator: 'in', values: string[]): T
-}
+type RequestQuery<T> = { where(column: 'organization_id' | 'key_id' | 'name', operator: '=', value: string): T }
 
-function whereRequest<T extends RequestQuery<T>>(query: T, { organizationId, owner, name, legacy }: RequestKey): T {
-  const owners = legacy ? [owner, legacy.keyId] : [owner]
-  return query.where('organization_id', '=', organizationId).where('key_id', 'in', owners).where('name', '=', name)
+function whereRequest<T extends RequestQuery<T>>(query: T, { organizationId, owner, name }: RequestKey): T {
+  return query.where('organization_id', '=', organizationId).where('key_id', '=', owner).where('name', '=', name)
 }
 
 /** What the encrypted columns are bound to. */

@@ -1,10 +1,9 @@
-import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { givenSignedInBrowser } from '../testing/accounts.ts'
 import { migratedDatabaseUrl, onBothEngines } from '../testing/database.ts'
 import { type Call, givenApp, type TestApp } from '../testing/test-app.ts'
-import { pruneIdempotentRequests, storeRequest } from './idempotency-store.ts'
+import { pruneIdempotentRequests } from './idempotency-store.ts'
 
 const HOURS_24 = 24 * 60 * 60 * 1_000
 
@@ -134,31 +133,6 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
     expect([other.status, other.headers['idempotent-replayed'], other.body.id === created.body.id]).toEqual([
       ...[201, undefined, false],
     ])
-  })
-
-  test('a response that the previous version stored is found by its API key', async () => {
-    const world = await givenApp(engine)
-    const { db, keyring, clock, config } = world.deps
-    const { id: organizationId } = await world.organization()
-    const writer = await world.key('write')
-    const content = `/groups\n${hash('sha256', JSON.stringify({ name: 'Shop' }))}`
-    const request = {
-      organizationId,
-      owner: writer.id,
-      name: hash('sha256', 'one'),
-      fingerprint: hash('sha256', content),
-    }
-    const response = { status: 201, headers: { 'content-type': 'application/json' }, body: '{"kept":true}' }
-    await storeRequest(
-      db,
-      keyring,
-      request,
-      { result: undefined, response, maxBytes: config.idempotencyBytes },
-      clock.now(),
-    )
-    const repeated = await post(world)('/groups', 'one', { name: 'Shop' }, { key: writer.key })
-    expect([repeated.status, repeated.text, await groups(world)]).toEqual([201, '{"kept":true}', ['default']])
-    expect((await post(world)('/groups', 'one', { name: 'Other' }, { key: writer.key })).status).toBe(422)
   })
 
   test('an invalid key is a 400, and other methods ignore the header', async () => {

@@ -117,16 +117,9 @@ function requestKey(request: FastifyRequest, header: string): RequestKey {
   const { organizationId, actor, role, userId } = request.context
   const name = hash('sha256', header)
   const content = `${request.url}\n${request.bodyHash}`
-  const contentFingerprint = hash('sha256', content)
   const isPrivate = userId !== undefined || (request.routeOptions.config.writeRole ?? 'member') !== 'member'
-  if (isPrivate) return { organizationId, owner: actor.id, name, fingerprint: contentFingerprint }
-  return {
-    organizationId,
-    owner: organizationId,
-    name,
-    fingerprint: hash('sha256', `${content}\n${role}`),
-    legacy: { keyId: actor.id, fingerprint: contentFingerprint },
-  }
+  if (isPrivate) return { organizationId, owner: actor.id, name, fingerprint: hash('sha256', content) }
+  return { organizationId, owner: organizationId, name, fingerprint: hash('sha256', `${content}\n${role}`) }
 }
 
 /** What a POST does. `R`: JSON, from which `respond` can build the response again. */
