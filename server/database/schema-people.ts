@@ -130,7 +130,6 @@ export type SubscriptionsTable = {
   subscribed_at: number | null
   /** When this state was requested from Stripe. An older response does not replace it. */
   as_of: number
-  version: Generated<number>
 }
 
 /** The last known invoices of Stripe. Amounts are in the smallest unit of the currency. */
