@@ -11,6 +11,8 @@ type Row = Record<string, unknown>
 export type ColumnsOf<T extends keyof Tables, C> = {
   readonly [K in keyof C]: K extends keyof Tables[T] ? TypeOf<NonNullable<SelectType<Tables[T][K]>>> : never
 }
+/** Some columns of one table. */
+export type TableColumns<T extends keyof Tables> = ColumnsOf<T, Partial<Tables[T]>>
 type TypeOf<V> = [V] extends [number] ? 'bigint' : [V] extends [string] ? 'text' : 'bytea'
 
 /** A row with a value for each of the columns `C` of the table; where it may be null, it may be absent. */

@@ -1,7 +1,7 @@
 import type { MonitorChange } from '#contract/monitors.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
-import { type Columns, isOneOf, updateAnyAtOnce } from '../database/bulk.ts'
+import { isOneOf, type TableColumns, updateAnyAtOnce } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { forUpdate } from '../database/dialect.ts'
 import { getTenantRow, lockOrganization } from '../database/tenant-row.ts'
@@ -158,7 +158,9 @@ async function updateRows(db: Database, { organizationId }: Tenant, updates: rea
   })
   for (const same of Map.groupBy(changes, ({ names }) => names.join()).values()) {
     const { names } = same[0]!
-    const set = Object.fromEntries(names.map((name) => [name, NUMBER_COLUMNS[name] ?? 'text']))
+    const set = Object.fromEntries(
+      names.map((name) => [name, NUMBER_COLUMNS[name as keyof typeof NUMBER_COLUMNS] ?? 'text']),
+    )
     const rows = same.map(({ row, columns }) => ({
       id: row.id,
       organization_id: organizationId,
@@ -171,8 +173,11 @@ async function updateRows(db: Database, { organizationId }: Tenant, updates: rea
 
 const ID = { id: 'text', organization_id: 'text' } as const
 /** The other columns are texts. */
-const NUMBER_COLUMNS: Columns = {
-  ...{ is_exact_match: 'bigint', is_active: 'bigint', frequency: 'bigint', was_valid: 'bigint' },
+const NUMBER_COLUMNS: TableColumns<'monitors'> = {
+  is_exact_match: 'bigint',
+  is_active: 'bigint',
+  frequency: 'bigint',
+  was_valid: 'bigint',
 }
 
 /** A planned change is based on the previous expectation. */

@@ -1,6 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { MAX_CLOCK_STEP_MS } from '../clock.ts'
-import { type Columns, deleteAnyEach, isOneOf, updateAnyEach } from '../database/bulk.ts'
+import { type Columns, deleteAnyEach, isOneOf, type TableColumns, updateAnyEach } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { skipLocked } from '../database/dialect.ts'
 import type { Tables } from '../database/schema.ts'
@@ -19,20 +19,18 @@ export type DueTable = Exclude<keyof Tables & `due_${string}`, 'due_webhooks'>
 type DueTables = { [T in DueTable]: Selectable<Tables[T]> }
 
 /** `key` identifies a row; a claim also returns `read` and `write`; rescheduling may change `write`. */
-type Queue = { key: Columns; read: Columns; write: Columns }
+type Queue<T extends DueTable> = { key: TableColumns<T>; read: TableColumns<T>; write: TableColumns<T> }
 
-const QUEUES: Record<DueTable, Queue> = {
+const QUEUES: { [T in DueTable]: Queue<T> } = {
   due_checks: {
     key: { slot: 'bigint' },
     read: {
-      ...({
-        monitor_id: 'text',
-        organization_id: 'text',
-        owner: 'text',
-        record_type: 'text',
-        is_exact_match: 'bigint',
-        frequency: 'bigint',
-      } as const),
+      monitor_id: 'text',
+      organization_id: 'text',
+      owner: 'text',
+      record_type: 'text',
+      is_exact_match: 'bigint',
+      frequency: 'bigint',
       planned_change_id: 'text',
     },
     write: {
