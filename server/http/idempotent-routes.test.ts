@@ -237,8 +237,9 @@ onBothEngines('requests with an Idempotency-Key', (_fresh, engine) => {
     await givenRequests(world, 450)
     const body = { since: new Date(clock.now() - HOUR_MS).toISOString() }
     const writer = await world.key('write')
-    const fingerprint = hash('sha256', `/webhooks/${webhook}/replay\n${hash('sha256', JSON.stringify(body))}`)
-    const name = { organizationId, owner: writer.id, name: hash('sha256', 'one'), fingerprint }
+    const content = `/webhooks/${webhook}/replay\n${hash('sha256', JSON.stringify(body))}`
+    const fingerprint = hash('sha256', `${content}\nmember`)
+    const name = { organizationId, owner: organizationId, name: hash('sha256', 'one'), fingerprint }
     // The state after a process was killed after the first step.
     const now = clock.now()
     const period = { since: now - HOUR_MS, until: now + 1 }

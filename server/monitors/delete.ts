@@ -88,7 +88,7 @@ export async function deleteMonitors(
   const { organizationId } = tenant
   const ids = rows.map(({ id }) => id)
   const pages = await pageIdsOf(db, tenant, ids)
-  // One statement, for the reason of `updateAtOnce`.
+  // One statement, for the reason of `insertAtOnce`.
   await db
     .deleteFrom('monitors')
     .where('organization_id', '=', organizationId)
