@@ -4,6 +4,7 @@ import { firstExample, Instant, Name, Nullable, ONE_LINE, pageQuery, SET_BY_SERV
 import { MAX_TAGS, TagText } from './labels.ts'
 import { STATES } from './monitors.ts'
 import { RECORD_TYPES } from './record-types.ts'
+import { DEFAULT_ZONE_LEVELS, ZONE_ALERT_LEVELS } from './zone-codes.ts'
 
 /** server/alerts/channel-types/ has one file for each. */
 export const CHANNEL_TYPES = [
@@ -171,10 +172,15 @@ const rule = {
       description: 'Only failures with these states. Null: every failure.',
     }),
   ),
+  zone_levels: Type.Array(Type.Enum(ZONE_ALERT_LEVELS), {
+    maxItems: ZONE_ALERT_LEVELS.length,
+    description:
+      'The health of zones that the rule applies to; empty: it applies to no zones. Of its filters only `name_pattern` concerns zones. Zones have no groups and no tags: a rule with `groups` or `tags` applies to no zones.',
+  }),
   delay: Type.Integer({
     minimum: 0,
     maximum: 1440,
-    description: 'Minutes that a monitor must fail before the alert is sent.',
+    description: 'Minutes that a monitor or a zone must fail before the alert is sent.',
   }),
   notify_recovery: Type.Boolean({ description: 'Whether a message is sent when the incident is resolved.' }),
   first_results: Type.Boolean({
@@ -226,6 +232,7 @@ const exampleRule = {
   tags: null,
   record_types: null,
   states: null,
+  zone_levels: ['error' as const, 'critical' as const],
   delay: 10,
   notify_recovery: true,
   first_results: false,
@@ -264,6 +271,9 @@ export const NewAlertRule = StrictObject(
     channels: ruleChannels,
     ...optional,
     is_active: Type.Optional(Type.Boolean({ default: true })),
+    zone_levels: Type.Optional(
+      Type.Array(Type.Enum(ZONE_ALERT_LEVELS), { ...rule.zone_levels, default: [...DEFAULT_ZONE_LEVELS] }),
+    ),
     delay: Type.Optional(Type.Integer({ ...rule.delay, default: 10 })),
     notify_recovery: Type.Optional(Type.Boolean({ ...rule.notify_recovery, default: true })),
     first_results: Type.Optional(Type.Boolean({ ...rule.first_results, default: false })),
@@ -336,58 +346,3 @@ export const AlertPreview = StrictObject(
   },
 )
 export type AlertPreview = Static<typeof AlertPreview>
-
-const ruleReasons = [
-  'matches',
-  'inactive',
-  'group',
-  'name',
-  'tag',
-  'type',
-  'state',
-  'never_valid',
-  'no_channel',
-] as const
-const MonitorRule = StrictObject({
-  rule_id: Type.String(),
-  name: Type.String({ description: 'The name of the rule.' }),
-  applies: Type.Boolean({ description: 'Whether a failure of the monitor is sent by the rule.' }),
-  reason: Type.Enum(ruleReasons, {
-    type: 'string',
-    description:
-      'Why the rule applies or not. `state`: it applies only to the failures in `states`. `never_valid`: it applies after the monitor has been valid once. `no_channel`: all of its channels are disabled. Other values name the field of the rule that does not match.',
-  }),
-  states: Type.Array(Type.String(), { description: 'The failures that are sent. Empty: every failure.' }),
-  delay: Type.Integer({ description: 'Minutes.' }),
-  channels: Type.Array(StrictObject({ id: Type.String(), name: Type.String() }), {
-    description: 'The active channels of the rule.',
-  }),
-  also_sent_by: Type.Array(Type.String(), {
-    description:
-      'Names of other rules that apply and send to one of the same channels. That channel receives each failure twice.',
-  }),
-})
-export const MonitorAlertRules = StrictObject(
-  { data: Type.Array(MonitorRule, { description: 'Every rule, oldest first.' }) },
-  {
-    title: 'MonitorAlertRules',
-    examples: [
-      {
-        data: [
-          {
-            rule_id: 'rul_01kaj3x7v8q2n5m4r6t9w0y1zb',
-            name: 'All monitors',
-            applies: true,
-            reason: 'matches',
-            states: [],
-            delay: 10,
-            channels: [{ id: 'chn_01kaj3x7v8q2n5m4r6t9w0y1zb', name: 'Email to owners' }],
-            also_sent_by: [],
-          },
-        ],
-      },
-    ],
-  },
-)
-export type MonitorAlertRules = Static<typeof MonitorAlertRules>
-export type MonitorRule = Static<typeof MonitorRule>

@@ -4,11 +4,19 @@ import { STATES } from './monitors.ts'
 
 const CAUSE_KINDS = ['zone', 'value', 'target', 'name_server', 'provider', 'parent', 'upstream'] as const
 
+/** Of monitors, and the health of zones. */
+export const INCIDENT_STATES = [...STATES, 'WARNING', 'ERROR', 'CRITICAL'] as const
+export type IncidentState = (typeof INCIDENT_STATES)[number]
+
 export const Incident = StrictObject(
   {
     id: Type.String({ description: 'Begins with `inc_`.' }),
     zone: Type.String({ description: 'The domain of the monitors. With several domains: that of the first monitor.' }),
-    state: Type.Enum(STATES, { type: 'string', description: 'The state of the first monitor when it failed.' }),
+    state: Type.Enum(INCIDENT_STATES, {
+      type: 'string',
+      description:
+        'The state of the first monitor when it failed; if a zone failed first, its health: WARNING, ERROR or CRITICAL.',
+    }),
     cause: Type.Enum(CAUSE_KINDS, {
       type: 'string',
       description:
@@ -22,8 +30,9 @@ export const Incident = StrictObject(
     ),
     opened: Instant('When the first monitor failed.'),
     resolved: Nullable(Instant('When the last monitor recovered.')),
-    monitors: Type.Integer({ description: 'How many monitors failed.' }),
+    monitors: Type.Integer({ description: 'How many monitors and zones failed.' }),
     failing: Type.Integer({ description: 'How many of them still fail.' }),
+    zones: Type.Integer({ description: 'How many of the `monitors` are zones.' }),
     acknowledged: Nullable(Instant('When somebody acknowledged it.')),
     acknowledged_by: Nullable(Type.String()),
     assignee: Nullable(Type.String({ description: 'The id of the agent (`agt_…`) who takes care of it.' })),
@@ -44,6 +53,7 @@ export const Incident = StrictObject(
         resolved: null,
         monitors: 412,
         failing: 400,
+        zones: 0,
         acknowledged: '2026-11-21T09:40:00.000Z',
         acknowledged_by: 'Ada Example',
         assignee: 'agt_01kaj3x7v8q2n5m4r6t9w0y1zb',
@@ -102,9 +112,10 @@ export const IncidentQuery = StrictObject({
   ...pageQuery('IncidentOrder', ['opened']),
   is_open: Type.Optional(Type.Boolean({ description: 'Only open incidents (true), or only resolved ones (false).' })),
   state: Type.Optional(
-    Type.Enum(STATES, { description: 'Only incidents whose first monitor failed with this state.' }),
+    Type.Enum(INCIDENT_STATES, { description: 'Only incidents whose first monitor, or zone, failed with this state.' }),
   ),
   cause: Type.Optional(Type.Enum(CAUSE_KINDS, { description: 'Only incidents whose monitors share this.' })),
+  zone_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only incidents in which this zone failed.' })),
   since: Type.Optional(Time('Only incidents opened at this time or later.')),
   group: Type.Optional(
     Type.String({

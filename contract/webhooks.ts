@@ -11,6 +11,7 @@ import {
   TimeFilter,
 } from './common.ts'
 import { Delivery, DeliveryBatch, MAX_BATCH_EVENTS, MAX_BATCH_WAIT_SECONDS } from './events.ts'
+import { ZoneDelivery } from './zone-delivery.ts'
 
 /** For values that are left out. */
 export const BATCH_DEFAULTS = { max_events: MAX_BATCH_EVENTS, max_wait_seconds: 5 }
@@ -46,6 +47,9 @@ export const Webhook = StrictObject(
         description:
           'True if the webhook receives the changes of all groups, not only of those in `groups`. Absent otherwise.',
       }),
+    ),
+    zone_events: Type.Optional(
+      Type.Boolean({ description: 'True if the webhook receives changes of findings about zones. Absent otherwise.' }),
     ),
     batch: Type.Optional(
       StrictObject(
@@ -124,6 +128,11 @@ const all_groups = Type.Boolean({
     'Whether the webhook receives the changes of all groups, also of groups that are created later. `groups` and the `webhooks` of a group stay as they are. Default: false.',
 })
 
+const zone_events = Type.Boolean({
+  description:
+    'Whether the webhook also receives changes of findings about zones (ZoneDelivery), of all zones of the organization. They have another payload than changes of records. Default: false.',
+})
+
 const batch = StrictObject(
   {
     max_events: Type.Optional(
@@ -167,6 +176,7 @@ export const NewWebhook = StrictObject(
     groups: Type.Optional(groups),
     payload_includes: Type.Optional(payload_includes),
     all_groups: Type.Optional(all_groups),
+    zone_events: Type.Optional(zone_events),
     batch: Type.Optional(Nullable(batch)),
   },
   {
@@ -188,6 +198,7 @@ export const WebhookChange = StrictObject(
     groups: Type.Optional(Nullable(groups)),
     payload_includes: Type.Optional(Nullable(payload_includes)),
     all_groups: Type.Optional(all_groups),
+    zone_events: Type.Optional(zone_events),
     batch: Type.Optional(Nullable(batch)),
     is_active: Type.Optional(
       Type.Boolean({ description: 'Whether the webhook is enabled, as with /enable and /disable.' }),
@@ -307,7 +318,7 @@ export const WebhookRequestDetails = StrictObject(
   {
     ...request,
     events,
-    payload: Type.Union([Delivery, DeliveryBatch]),
+    payload: Type.Union([Delivery, DeliveryBatch, ZoneDelivery]),
     attempts: Type.Array(WebhookAttempt, { description: 'The latest 200, oldest first.' }),
   },
   {

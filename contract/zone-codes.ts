@@ -38,6 +38,10 @@ export type FindingLevel = (typeof FINDING_LEVELS)[number]
 export const ZONE_HEALTH = ['unknown', 'ok', 'warning', 'error', 'critical'] as const
 export type ZoneHealth = (typeof ZONE_HEALTH)[number]
 
+/** The healths that an alert rule can send, and those that it sends by default. */
+export const ZONE_ALERT_LEVELS = ['warning', 'error', 'critical'] as const
+export const DEFAULT_ZONE_LEVELS = ['error', 'critical'] as const
+
 /** Why the last look at a zone has no result. */
 export const WITHHELD_REASONS = {
   no_roots: 'DNS_ROOTS is off, so that Zonewatch cannot ask the servers of the parent zone.',

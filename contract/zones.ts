@@ -195,11 +195,8 @@ export const ZoneFinding = StrictObject(
 )
 export type ZoneFinding = Static<typeof ZoneFinding>
 
-export const ZoneFindings = StrictObject(
-  { data: Type.Array(ZoneFinding, { description: 'The most serious first. At most 400.' }) },
-  { title: 'ZoneFindings', examples: [{ data: [firstExample(ZoneFinding)] }] },
-)
-export type ZoneFindings = Static<typeof ZoneFindings>
+export const ZoneFindingQuery = StrictObject(pageQuery('ZoneFindingOrder', ['level']))
+export type ZoneFindingQuery = Static<typeof ZoneFindingQuery>
 
 export const ZoneEvent = StrictObject(
   {

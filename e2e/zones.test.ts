@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { Zone, ZoneFindings } from '#contract/zones.ts'
+import type { Zone, ZoneFinding } from '#contract/zones.ts'
 import { createApi } from '#server/testing/api-client.ts'
 import type { DnsServer } from '#server/testing/dns-server.ts'
 import { formatServers, startDnsTree } from '#server/testing/dns-server-tree.ts'
@@ -43,7 +43,7 @@ test('a zone is looked at by a server whose predecessor was killed during the fi
     dnssec: { state: 'unsigned' },
   })
   // One look confirms nothing.
-  expect((await api.get<ZoneFindings>('/zones/example.com/findings')).body.data).toMatchObject([
+  expect((await api.get<{ data: ZoneFinding[] }>('/zones/example.com/findings')).body.data).toMatchObject([
     { code: 'name_server_silent', about: NAMES[1], confirmed: null },
     { code: 'single_network', confirmed: null },
   ])

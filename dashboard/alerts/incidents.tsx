@@ -2,7 +2,8 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Check, CircleAlert, CircleCheck, Eye } from 'lucide-react'
 import { useState } from 'react'
-import type { Incident, IncidentChange, IncidentsAcknowledged } from '#contract/incidents.ts'
+import type { Incident, IncidentChange, IncidentState, IncidentsAcknowledged } from '#contract/incidents.ts'
+import type { MonitorState } from '#contract/monitors.ts'
 import { durationText } from '#contract/wording.ts'
 import { api } from '../api.ts'
 import { useGroupOptions } from '../events/events-filters.tsx'
@@ -107,9 +108,7 @@ const COLUMNS: Column<Incident>[] = [
         >
           <Code className="font-medium">{zone}</Code>
         </Link>
-        <p className="text-xs text-faint" title={stateTitle(state)}>
-          {STATE_DISPLAY[state].label}
-        </p>
+        <IncidentStateText state={state} />
       </>
     )),
   },
@@ -134,6 +133,20 @@ const COLUMNS: Column<Incident>[] = [
   },
 ]
 
+const isMonitorState = (state: IncidentState): state is MonitorState => state in STATE_DISPLAY
+
+/** A zone that failed first has its health in capitals. */
+const incidentLabel = (state: IncidentState) =>
+  isMonitorState(state) ? STATE_DISPLAY[state].label : `zone ${state.toLowerCase()}`
+
+function IncidentStateText({ state }: { state: IncidentState }) {
+  return (
+    <p className="text-xs text-faint" title={isMonitorState(state) ? stateTitle(state) : undefined}>
+      {incidentLabel(state)}
+    </p>
+  )
+}
+
 const monitorsText = ({ monitors, failing, resolved }: Incident) =>
   resolved === null && failing < monitors ? `${failing} of ${monitors} failing` : String(monitors)
 
@@ -156,7 +169,7 @@ export function IncidentDialog({ id, onClose }: { id: string; onClose: () => voi
       isOpen
       isWide
       onClose={onClose}
-      title={incident ? `${incident.zone}: ${STATE_DISPLAY[incident.state].label}` : 'Incident'}
+      title={incident ? `${incident.zone}: ${incidentLabel(incident.state)}` : 'Incident'}
     >
       {error && !incident ? (
         <ProblemNote problem={error} />
@@ -207,11 +220,22 @@ function Details({ incident }: { incident: Incident }) {
         )}
       </div>
       <Facts>
-        <Fact name="Monitors">
+        <Fact name={incident.zones > 0 ? 'Monitors and zones' : 'Monitors'}>
           <Link to="/monitors" search={{ incident: incident.id }} className="underline">
             {monitorsText(incident)}
           </Link>
         </Fact>
+        {incident.zones > 0 && (
+          <Fact name="Zones">
+            {incident.zones === 1 ? (
+              <Link to="/zones/$zone" params={{ zone: incident.zone }} className="underline">
+                {incident.zone}
+              </Link>
+            ) : (
+              incident.zones
+            )}
+          </Fact>
+        )}
         {incident.cause !== 'zone' && <Fact name={CAUSES[incident.cause]}>{incident.cause_value}</Fact>}
         <Fact name="Opened">
           <Time at={incident.opened} isExact />

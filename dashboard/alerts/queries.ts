@@ -1,7 +1,8 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import type { AlertRule, Channel, ChannelTypeInfo, MonitorAlertRules } from '#contract/alerts.ts'
+import type { AlertRule, Channel, ChannelTypeInfo } from '#contract/alerts.ts'
 import type { Alert, AlertInFull, Incident, IncidentEntry } from '#contract/incidents.ts'
 import type { MaintenanceWindow } from '#contract/maintenance.ts'
+import type { MonitorAlertRules } from '#contract/monitor-alert-rules.ts'
 import type { PlannedChange } from '#contract/planned-changes.ts'
 import { api, type Page, type Query } from '../api.ts'
 

@@ -4,6 +4,7 @@ import type { AlertPreview, AlertRule, AlertRuleChange, Channel } from '#contrac
 import type { Group } from '#contract/groups.ts'
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
 import { plural } from '#contract/wording.ts'
+import { ZONE_ALERT_LEVELS } from '#contract/zone-codes.ts'
 import { api } from '../api.ts'
 import { EditDialog } from '../edit/edit-dialog.tsx'
 import { type FormState, NewDialog } from '../edit/new-dialog.tsx'
@@ -18,10 +19,11 @@ import { Time } from '../ui/time.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
 import { CheckboxList, NamePatternField } from './filter-fields.tsx'
 import { channelsQuery } from './queries.ts'
-import { DIGESTS, fieldsOf, formOf, NO_CHANNEL, type RuleForm } from './rule-form.ts'
+import { DIGESTS, fieldsOf, formOf, NO_CHANNEL, type RuleForm, ZONE_LEVEL_LABELS } from './rule-form.ts'
 
 const PATHS = [
   ...['name', 'channels', 'groups', 'name_pattern', 'tags', 'record_types', 'states', 'delay', 'digest', 'timezone'],
+  'zone_levels',
   ...['repeat_every', 'escalate_after', 'escalation_channel', 'quiet_hours.from', 'quiet_hours.until'],
 ]
 
@@ -132,6 +134,18 @@ function RuleFields({ form, set, problem, body, channels, groups }: FieldsProps)
         selected={form.record_types}
         onChange={(chosen) => set({ record_types: chosen as MonitorRecordType[] })}
         error={fieldError(problem, 'record_types')}
+      />
+      <CheckboxList
+        label="Zones"
+        hint={
+          form.groups.length > 0 || form.tags.trim() !== ''
+            ? 'Zones have no groups and no tags: this rule applies to no zones.'
+            : 'The health of zones that is sent. Leave empty for no zones.'
+        }
+        options={ZONE_ALERT_LEVELS.map((level) => ({ value: level, label: ZONE_LEVEL_LABELS[level] }))}
+        selected={form.zone_levels}
+        onChange={(chosen) => set({ zone_levels: chosen as RuleForm['zone_levels'] })}
+        error={fieldError(problem, 'zone_levels')}
       />
       <NamePatternField
         value={form.name_pattern}

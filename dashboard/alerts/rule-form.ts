@@ -1,6 +1,7 @@
 import type { FailingState } from '#contract/alert-states.ts'
 import type { AlertRule, AlertRuleChange, Channel } from '#contract/alerts.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
+import { DEFAULT_ZONE_LEVELS } from '#contract/zone-codes.ts'
 import { type Fields, sameSet } from '../edit/rebase.ts'
 import { STATE_DISPLAY } from '../ui/state.tsx'
 
@@ -12,6 +13,7 @@ export type RuleForm = {
   tags: string
   record_types: MonitorRecordType[]
   states: FailingState[]
+  zone_levels: AlertRule['zone_levels']
   delay: string
   notify_recovery: boolean
   first_results: boolean
@@ -23,6 +25,8 @@ export type RuleForm = {
   timezone: string
   digest: AlertRule['digest']
 }
+
+export const ZONE_LEVEL_LABELS = { warning: 'Warning', error: 'Error', critical: 'Critical' } as const
 
 /** No escalation. */
 export const NO_CHANNEL = ''
@@ -41,6 +45,7 @@ export const formOf = (rule?: AlertRule, channel?: Channel): RuleForm => ({
   tags: rule?.tags?.join(', ') ?? '',
   record_types: rule?.record_types ?? [],
   states: rule?.states ?? [],
+  zone_levels: rule?.zone_levels ?? [...DEFAULT_ZONE_LEVELS],
   delay: String(rule?.delay ?? 10),
   notify_recovery: rule?.notify_recovery ?? true,
   first_results: rule?.first_results ?? false,
@@ -101,6 +106,11 @@ export const fieldsOf = (
     text: (states) => orAll(states.map((state) => STATE_DISPLAY[state].label)),
     same: sameSet,
     change: ({ states }) => ({ states: orNull(states) }),
+  },
+  zone_levels: {
+    label: 'Zones',
+    text: (levels) => levels.map((level) => ZONE_LEVEL_LABELS[level]).join(', ') || 'none',
+    same: sameSet,
   },
   delay: { label: 'Delay in minutes', text: (delay) => delay, change: ({ delay }) => ({ delay: Number(delay) }) },
   notify_recovery: { label: 'Send a message on recovery', text: yesOrNo },

@@ -131,7 +131,7 @@ function Overlaps({ names }: { names: readonly string[] }) {
 
 /** What a rule is about, in a line. */
 function filterText(
-  { groups, name_pattern, tags, record_types, states }: AlertRule,
+  { groups, name_pattern, tags, record_types, states, zone_levels }: AlertRule,
   groupName: (id: string) => string,
 ): string {
   const parts = [
@@ -141,10 +141,22 @@ function filterText(
     ...(record_types === null ? [] : [record_types.join(', ')]),
     ...(states === null ? [] : [states.map((state) => STATE_DISPLAY[state].label).join(', ')]),
   ]
-  return parts.length === 0 ? 'Every failure of every monitor' : parts.join(' · ')
+  const zones =
+    groups === null && tags === null && zone_levels.length > 0 ? `zones: ${zone_levels.join(', ')}` : 'no zones'
+  return `${parts.length === 0 ? 'Every failure of every monitor' : parts.join(' · ')} · ${zones}`
 }
 
-const SEEN = ['name', 'groups', 'tags', 'record_types', 'states', 'channels', 'delay', 'is_active'] as const
+const SEEN = [
+  'name',
+  'groups',
+  'tags',
+  'record_types',
+  'states',
+  'zone_levels',
+  'channels',
+  'delay',
+  'is_active',
+] as const
 
 function RuleMenu({ rule }: { rule: AlertRule }) {
   const path = `/alert-rules/${rule.id}`

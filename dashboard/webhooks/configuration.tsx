@@ -57,6 +57,7 @@ export function Configuration({ webhook }: { webhook: Webhook }) {
         {webhook.payload_includes && (
           <Fact name="Added to the payload">{webhook.payload_includes.map(includeLabel).join(', ')}</Fact>
         )}
+        {webhook.zone_events && <Fact name="Findings about zones">sent</Fact>}
         {webhook.batch && (
           <Fact name="Batches">
             up to {webhook.batch.max_events} changes, after at most {webhook.batch.max_wait_seconds} s

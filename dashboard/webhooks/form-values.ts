@@ -13,6 +13,7 @@ export type WebhookForm = {
   url: string
   groups: string[]
   isOfAll: boolean
+  hasZones: boolean
   headers: HeaderLine[]
   /** Additional fields of the payload. */
   includes: string[]
@@ -33,6 +34,7 @@ export const emptyForm = (groups: string[]): WebhookForm => ({
   url: '',
   groups,
   isOfAll: false,
+  hasZones: false,
   headers: [],
   includes: [],
   isBatched: false,
@@ -40,10 +42,19 @@ export const emptyForm = (groups: string[]): WebhookForm => ({
   secret: undefined,
 })
 
-export const formOf = ({ url, groups, all_groups, headers, payload_includes, batch }: Webhook): WebhookForm => ({
+export const formOf = ({
+  url,
+  groups,
+  all_groups,
+  zone_events,
+  headers,
+  payload_includes,
+  batch,
+}: Webhook): WebhookForm => ({
   url,
   groups,
   isOfAll: all_groups ?? false,
+  hasZones: zone_events ?? false,
   headers: Object.entries(headers).map(([name, value], key) => ({ key, name, value })),
   includes: payload_includes ?? [],
   isBatched: batch !== undefined,
@@ -55,6 +66,7 @@ export const newWebhookOf = (form: WebhookForm): NewWebhook => ({
   url: form.url.trim(),
   groups: form.groups,
   ...(form.isOfAll ? { all_groups: true } : {}),
+  ...(form.hasZones ? { zone_events: true } : {}),
   headers: headersOf(form.headers),
   ...(form.includes.length > 0 ? includesOf(form) : {}),
   ...(form.isBatched ? { batch: batchOf(form) } : {}),
@@ -74,6 +86,11 @@ export const fieldsOf = (groupName: (id: string) => string): Fields<WebhookForm,
     label: 'All groups',
     text: (isOfAll) => (isOfAll ? 'yes' : 'no'),
     change: ({ isOfAll }) => ({ all_groups: isOfAll }),
+  },
+  hasZones: {
+    label: 'Findings about zones',
+    text: (hasZones) => (hasZones ? 'yes' : 'no'),
+    change: ({ hasZones }) => ({ zone_events: hasZones }),
   },
   headers: {
     label: 'Headers',

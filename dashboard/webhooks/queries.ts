@@ -157,6 +157,6 @@ export function payloadsQuery(requests: readonly WebhookRequest[]) {
   })
 }
 
-/** The events of a payload: one, or those of a batch. */
+/** The events of monitors in a payload: one, those of a batch, or none of a request about a zone. */
 export const eventsOf = (payload: WebhookRequestDetails['payload']): Event[] =>
-  'events' in payload ? payload.events.map(({ event }) => event) : [payload.event]
+  'events' in payload ? payload.events.map(({ event }) => event) : 'event' in payload ? [payload.event] : []

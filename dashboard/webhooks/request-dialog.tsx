@@ -92,6 +92,7 @@ function useRetry(webhook: string, data: WebhookRequestDetails | undefined) {
 }
 
 function titleOf({ event_id, payload }: WebhookRequestDetails): string {
+  if ('zone' in payload) return `Zone ${payload.zone.name}`
   const [event, ...others] = eventsOf(payload)
   if (event_id === null || !event) return 'Test'
   return others.length > 0
@@ -111,6 +112,17 @@ function About({ request }: { request: WebhookRequestDetails }) {
       {event && (
         <Fact name="Change">
           <StateChange event={event} />
+        </Fact>
+      )}
+      {'zone' in payload && (
+        <Fact name="Zone">
+          <Link
+            to="/zones/$zone"
+            params={{ zone: payload.zone.name }}
+            className="rounded-sm text-accent-ink hover:underline"
+          >
+            Open the zone
+          </Link>
         </Fact>
       )}
       <Fact name="Created">

@@ -52,7 +52,7 @@ const NO_REQUESTS: readonly LoggedRequest[] = []
 /** Finds the event of a request, once loaded. */
 export function useEvents(requests: readonly WebhookRequest[]): (event: string) => NotifiedEvent | undefined {
   const { data: events } = useQuery(eventsOfQuery(requests))
-  const missing = events ? requests.filter(({ event_id }) => event_id !== null && !events.has(event_id)) : []
+  const missing = events ? requests.filter(({ event_id }) => event_id?.startsWith('evt_') && !events.has(event_id)) : []
   const { data: payloads } = useQuery(payloadsQuery(missing))
   return useCallback((event) => events?.get(event) ?? payloads?.get(event), [events, payloads])
 }
@@ -180,6 +180,7 @@ export function Change({ request, event }: { request: WebhookRequest; event: Not
   if (request.events !== undefined && request.events > 1) {
     return <span className="font-medium">Batch of {request.events} changes</span>
   }
+  if (request.event_id.startsWith('zev_')) return <span className="font-medium">Findings about a zone</span>
   if (!event) return <Code className="text-faint">{request.event_id}</Code>
   return (
     <span className="flex flex-wrap items-center gap-x-3 gap-y-0.5">

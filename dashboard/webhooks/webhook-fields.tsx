@@ -39,6 +39,11 @@ export function WebhookFields({ form, onChange, problem, isNew }: FieldsProps) {
         onAll={(isOfAll) => set({ isOfAll })}
         error={fieldError(problem, 'groups')}
       />
+      <Checkbox
+        label="Also send findings about zones, of all zones, in a payload of their own"
+        isChecked={form.hasZones}
+        onChange={(hasZones) => set({ hasZones })}
+      />
       <HeaderFields
         lines={form.headers}
         onChange={(headers) => set({ headers })}

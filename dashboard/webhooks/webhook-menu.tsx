@@ -14,7 +14,16 @@ const EditWebhook = lazy(async () => ({ default: (await import('./edit-webhook.t
 const RotateSecret = lazy(async () => ({ default: (await import('./rotate-secret.tsx')).RotateSecret }))
 const ReplayRequests = lazy(async () => ({ default: (await import('./replay.tsx')).ReplayRequests }))
 
-const SEEN = ['url', 'headers', 'groups', 'all_groups', 'payload_includes', 'batch', 'is_active'] as const
+const SEEN = [
+  'url',
+  'headers',
+  'groups',
+  'all_groups',
+  'zone_events',
+  'payload_includes',
+  'batch',
+  'is_active',
+] as const
 
 export function WebhookMenu({ webhook }: { webhook: Webhook }) {
   const [open, setOpen] = useState<'edit' | 'rotate' | 'replay' | 'disable' | 'delete'>()

@@ -1,6 +1,7 @@
 import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
+import type { Incident } from '#contract/incidents.ts'
 import type { Monitor } from '#contract/monitors.ts'
-import type { Zone, ZoneEvent, ZoneFindings } from '#contract/zones.ts'
+import type { Zone, ZoneEvent, ZoneFinding } from '#contract/zones.ts'
 import { api, type Page, type Query } from '../api.ts'
 
 const PAGE_SIZE = 25
@@ -35,7 +36,14 @@ export const zoneByNameQuery = (name: string) =>
 export const findingsQuery = (zone: string) =>
   queryOptions({
     queryKey: ['zones', 'findings', zone],
-    queryFn: ({ signal }) => api.get<ZoneFindings>(`${zonePath(zone)}/findings`, {}, signal),
+    queryFn: ({ signal }) => api.get<Page<ZoneFinding>>(`${zonePath(zone)}/findings`, { limit: 100 }, signal),
+    refetchInterval: REFRESH_MS,
+  })
+
+export const incidentsOfZoneQuery = (zone_id: string) =>
+  queryOptions({
+    queryKey: ['incidents', 'of zone', zone_id],
+    queryFn: ({ signal }) => api.get<Page<Incident>>('/incidents', { zone_id, limit: 5, order_way: 'desc' }, signal),
     refetchInterval: REFRESH_MS,
   })
 

@@ -14,7 +14,14 @@ import { type Column, DataTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { HealthBadge } from './health.tsx'
-import { monitorsOfZoneQuery, refreshZones, zoneEventsQuery, zonePath, zoneQuery } from './queries.ts'
+import {
+  incidentsOfZoneQuery,
+  monitorsOfZoneQuery,
+  refreshZones,
+  zoneEventsQuery,
+  zonePath,
+  zoneQuery,
+} from './queries.ts'
 import { ZoneFindingsSection } from './zone-findings.tsx'
 import { ZoneNameServers } from './zone-name-servers.tsx'
 import { dnssecText, namedByText, SERVER_STATES } from './zone-text.ts'
@@ -63,6 +70,7 @@ function LoadedPage({ zone }: { zone: Zone }) {
           </Section>
         )}
         <ZoneFindingsSection zone={zone} />
+        <Alerts zone={zone} />
         <Section title="Name servers" hint="What each answered for the SOA record of the zone." isFlush>
           {zone.servers.length === 0 ? (
             <p className="px-4 py-6 text-sm text-faint">None are known.</p>
@@ -161,6 +169,32 @@ const SERVER_COLUMNS: Column<Zone['servers'][number]>[] = [
     cell: ({ row }) => namedByText(row.original),
   },
 ]
+
+function Alerts({ zone }: { zone: Zone }) {
+  const { data } = useQuery(incidentsOfZoneQuery(zone.id))
+  return (
+    <Section title="Alerts" hint="The last five incidents of this zone. Alert rules say who receives them.">
+      {!data ? (
+        <Skeleton lines={2} />
+      ) : data.data.length === 0 ? (
+        <p className="text-sm text-faint">None.</p>
+      ) : (
+        <ul className="flex flex-col gap-2 text-sm">
+          {data.data.map(({ id, opened, resolved, acknowledged, state }) => (
+            <li key={id} className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1">
+              <Link to="/alerts" search={{ incident: id }} className="hover:underline">
+                {state.toLowerCase()}, since <Time at={opened} />
+              </Link>
+              <span className="text-faint">
+                {resolved !== null ? 'Resolved' : acknowledged !== null ? 'Acknowledged' : 'Open'}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  )
+}
 
 function Monitors({ name }: { name: string }) {
   const { data } = useQuery(monitorsOfZoneQuery(name))

@@ -9,8 +9,8 @@ import { insertEntries } from '../incidents/timeline.ts'
 import { type Claim, complete, reschedule } from '../queue/lease-queue.ts'
 import { MAX_DELAY_MS, nextRetryAt } from '../retry-schedule.ts'
 import { MINUTE_MS } from '../times.ts'
-import { closesOnRecovery, decideAlert, findFailing } from './alert-decision.ts'
-import { GROWTH_PAUSE_MS, hasGrown, makeGrownDue } from './alert-growth.ts'
+import { type Announced, closesOnRecovery, decideAlert, findFailing } from './alert-decision.ts'
+import { GROWTH_PAUSE_MS, hasGrown, hasRisen, makeGrownDue } from './alert-growth.ts'
 import type { AlertMessage, MessageContext } from './alert-message.ts'
 import {
   type AlertRow,
@@ -28,12 +28,12 @@ import { heldAlerts } from './summary.ts'
 /** `due_alerts` has no later times. An alert that waits longer is decided again then. */
 export const MAX_ATTEMPT_DELAY_MS = MAX_DELAY_MS
 
-/** `monitors`: how many of the incident the message says. */
+/** `announced`: what the message says of the incident. */
 export type AttemptToMake = {
   alert: AlertRow
   channel: ChannelRow
   message: AlertMessage
-  monitors?: number | undefined
+  announced?: Announced | undefined
 }
 
 export type AttemptOptions = {
@@ -86,14 +86,14 @@ export async function beginAttempt(
       case 'hold':
         return await hold(transaction, claim, alert, decision, now)
       case 'send': {
-        const { message, monitors } = decision
+        const { message, announced } = decision
         // An alert that is exempt counts, but is sent above the limit as well.
         const freeAt = await countWithin(transaction, [channelLimit(alert, options.alertsPerHour)], now)
         if (freeAt !== undefined && !(await isExempt(transaction, alert, channel)))
-          return await hold(transaction, claim, alert, { message, monitors, ruleId: null, dueAt: freeAt }, now)
+          return await hold(transaction, claim, alert, { message, announced, ruleId: null, dueAt: freeAt }, now)
         const change = { attempts: sql<number>`attempts + 1`, last_attempt_at: now, title: message.title }
         await updateTenantRow(transaction, 'alerts', tenant, id, change)
-        return { alert, channel, message, monitors }
+        return { alert, channel, message, announced }
       }
     }
   })
@@ -151,13 +151,13 @@ async function wait(
 }
 
 /** `ruleId`: of the digest; null if the channel reached its limit. */
-type Held = { message: AlertMessage; monitors?: number | undefined; ruleId: string | null; dueAt: number }
+type Held = { message: AlertMessage; announced?: Announced | undefined; ruleId: string | null; dueAt: number }
 
 async function hold(
   db: Database,
   claim: AlertClaim,
   { organization_id: organizationId, channel_id: channelId }: AlertRow,
-  { message: { title }, monitors, ruleId, dueAt }: Held,
+  { message: { title }, announced, ruleId, dueAt }: Held,
   now: number,
 ): Promise<undefined> {
   if ((await complete(db, 'due_alerts', [claim])).length === 0) return
@@ -167,7 +167,7 @@ async function hold(
     next_attempt_at: null,
     retry_requested_at: null,
     digest_rule_id: ruleId,
-    ...(monitors === undefined ? {} : { announced_monitors: monitors }),
+    ...announcedColumns(announced),
   })
   await ensureSummary(db, { organizationId, channelId, ruleId }, dueAt, now)
 }
@@ -176,7 +176,7 @@ async function hold(
 export async function recordAttempt(
   db: Database,
   claim: AlertClaim,
-  { alert, channel, message, monitors }: AttemptToMake,
+  { alert, channel, message, announced }: AttemptToMake,
   result: AttemptResult,
   now: number,
 ): Promise<void> {
@@ -194,8 +194,10 @@ export async function recordAttempt(
     // Locked before the alert, like in the transaction that resolves the incident. So one of the two inserts the recovery.
     const incident = alert.incident_id === null ? undefined : await lockIncident(transaction, alert)
     const isOpen = incident?.resolved_at === null && alert.kind === 'failing'
-    const isGrown = isOpen && status === 'SENT' && hasGrown(monitors ?? null, incident.monitors)
-    const growthAt = isGrown ? now + GROWTH_PAUSE_MS : null
+    const isSentOpen = isOpen && status === 'SENT'
+    const isGrown = isSentOpen && hasGrown(announced?.monitors ?? null, incident.monitors)
+    const isRisen = isSentOpen && hasRisen(announced?.level ?? null, incident.zone_level)
+    const growthAt = isRisen ? now : isGrown ? now + GROWTH_PAUSE_MS : null
     const nextAt = retryAt ?? growthAt ?? (isOpen ? await nextRepetitionAt(transaction, alert, now) : null)
     const dueAt = nextAt === null ? null : Math.min(nextAt, now + MAX_ATTEMPT_DELAY_MS)
     const completed =
@@ -210,7 +212,7 @@ export async function recordAttempt(
       next_attempt_at: nextAt,
       progress: result.progress === undefined || retryAt === null ? null : JSON.stringify(result.progress),
       retry_requested_at: null,
-      ...(status === 'SENT' ? { sent_at: now, announced_monitors: monitors ?? alert.announced_monitors } : {}),
+      ...(status === 'SENT' ? { sent_at: now, ...announcedColumns(announced) } : {}),
       reference: alert.reference ?? result.reference ?? null,
     })
     await insertAttempt(transaction, alert, result)
@@ -228,6 +230,9 @@ export async function recordAttempt(
       await insertRecoveries(transaction, organizationId, incident.id, now)
   })
 }
+
+const announcedColumns = (announced: Announced | undefined) =>
+  announced === undefined ? {} : { announced_monitors: announced.monitors, announced_level: announced.level }
 
 /** When to send the next message about the incident; null if the rule does not repeat alerts. */
 async function nextRepetitionAt(

@@ -3,11 +3,12 @@ import { adviceFor } from '#contract/advice.ts'
 import type { Resolution } from '#contract/monitors.ts'
 import { textOf, type VerdictReason } from '#contract/reasons.ts'
 import { shownWarning, type Warning } from '#contract/warnings.ts'
+import type { ZoneHealth } from '#contract/zone-codes.ts'
 import type { Database } from '../database/database.ts'
 import type { AlertRulesTable, IncidentsTable } from '../database/schema-alerts.ts'
 import { findTenantRow } from '../database/tenant-row.ts'
 import { countWithdrawn } from '../incidents/memberships.ts'
-import { GROWTH_PAUSE_MS, hasGrown } from './alert-growth.ts'
+import { GROWTH_PAUSE_MS, hasGrown, hasRisen } from './alert-growth.ts'
 import {
   type AlertMessage,
   failingMessage,
@@ -20,11 +21,12 @@ import {
 import type { AlertRow } from './alert-store.ts'
 import type { ChannelRow } from './channel.ts'
 import { HTTP_CHANNEL_TYPES } from './channel-types/channel-types.ts'
-import { inAnyWindow, includesMonitor } from './maintenance.ts'
+import { inAnyWindow, includesMonitor, includesZone, zoneInAnyWindow } from './maintenance.ts'
 import { activeWindows } from './maintenance-store.ts'
-import { matchesFailing } from './rule-matching.ts'
+import { matchesFailing, matchesZones } from './rule-matching.ts'
 import { digestAt, quietUntil } from './rule-schedule.ts'
 import { decideSummary, nextSummaryAt } from './summary.ts'
+import type { ZoneProblem } from './zone-message.ts'
 
 /** How long a summary takes to be sent. */
 const SUMMARY_SENT_MS = 60_000
@@ -33,13 +35,14 @@ const MAX_MONITORS = 5
 
 /**
  * What to do with a due alert. `cancel`: do not send it, or not again. `hold`: add it to the digest of this rule. `reason` of
- * `wait`: why it waits, unless its rule says so. `monitors`: how many the message says.
+ * `wait`: why it waits, unless its rule says so. `announced`: what the message says of the size and the level of the incident.
  */
 export type AlertDecision =
-  | { kind: 'send'; message: AlertMessage; monitors?: number }
+  | { kind: 'send'; message: AlertMessage; announced?: Announced }
   | { kind: 'cancel'; reason: string }
   | { kind: 'wait'; until: number; reason?: string }
-  | { kind: 'hold'; message: AlertMessage; monitors?: number; ruleId: string; dueAt: number }
+  | { kind: 'hold'; message: AlertMessage; announced?: Announced; ruleId: string; dueAt: number }
+export type Announced = { monitors: number; level: ZoneHealth | null }
 
 type IncidentRow = Selectable<IncidentsTable>
 type RuleRow = Selectable<AlertRulesTable>
@@ -68,10 +71,12 @@ async function decideFailing(
   context: MessageContext,
 ): Promise<AlertDecision> {
   const { now } = context
+  const announced = { monitors: incident.monitors, level: incident.zone_level }
   if (alert.retry_requested_at !== null) {
     const monitors = await firstMonitors(db, alert, matchesFailing(rule))
-    const message = failingMessage(summaryOf(incident), monitors, context)
-    return { kind: 'send', message, monitors: incident.monitors }
+    const zones = await firstZones(db, alert, matchesZones(rule))
+    const message = failingMessage(summaryOf(incident), monitors, { ...context, zones })
+    return { kind: 'send', message, announced }
   }
   if (rule.is_active === 0) return { kind: 'cancel', reason: 'the alert rule is not active' }
   if (incident.resolved_at !== null) return { kind: 'cancel', reason: 'the monitors recovered before it was sent' }
@@ -85,23 +90,31 @@ async function decideFailing(
   const windows = await activeWindows(db, alert.organization_id, now)
   const isOutsideWindows = sql<boolean>`${isFailing} and not ${inAnyWindow(windows)}`
   const failing = await firstMonitors(db, alert, isOutsideWindows, 'incident_monitors.failing_since')
+  const zones = await firstZones(db, alert, sql<boolean>`${isFailingZone(rule)} and not ${zoneInAnyWindow(windows)}`)
   const allFailing = windows.length === 0 ? [] : await firstMonitors(db, alert, isFailing)
-  const isAnyInWindow = allFailing.length > failing.length
+  const allZones = windows.length === 0 ? [] : await firstZones(db, alert, isFailingZone(rule))
+  const isAnyInWindow = allFailing.length > failing.length || allZones.length > zones.length
   const windowEndsAt = isAnyInWindow ? Math.min(...windows.map(({ to }) => to)) : Number.POSITIVE_INFINITY
-  if (failing.length === 0) {
-    const window = windows.find((window) => allFailing.some((monitor) => includesMonitor(window, monitor)))
+  if (failing.length === 0 && zones.length === 0) {
+    const window = windows.find(
+      (window) =>
+        allFailing.some((monitor) => includesMonitor(window, monitor)) ||
+        allZones.some((zone) => includesZone(window, zone.name)),
+    )
     if (window) return { kind: 'wait', until: windowEndsAt, reason: `maintenance: ${window.name}` }
     return { kind: 'cancel', reason: 'the monitors of the rule recovered before it was sent' }
   }
   const firstSentAt = alert.escalated === 1 ? await findFirstSentAt(db, alert) : null
-  const dueAt = alertDueAt(alert, { incident, rule, failingSince: failing[0]!.failingSince, firstSentAt })
+  const level = zones.length === 0 ? null : incident.zone_level
+  const failingSince = Math.min(...[...failing, ...zones].map((each) => each.failingSince))
+  const dueAt = alertDueAt(alert, { incident, rule, failingSince, firstSentAt, level })
   if (dueAt === null) return { kind: 'cancel', reason: 'nothing more is to be sent' }
   if (dueAt > now) return { kind: 'wait', until: Math.min(dueAt, windowEndsAt) }
   const grownFrom = hasGrown(alert.announced_monitors, incident.monitors) ? alert.announced_monitors! : undefined
-  const stage = { isEscalated: alert.escalated === 1, isRepeated: alert.sent_at !== null, grownFrom }
+  const stage = { zones, isEscalated: alert.escalated === 1, isRepeated: alert.sent_at !== null, grownFrom }
   const message = failingMessage(summaryOf(incident), failing, { ...context, ...stage })
   const decision = respectRuleTimes({ ...message, ...replyTo(alert) }, rule, now)
-  if (decision.kind === 'send' || decision.kind === 'hold') return { ...decision, monitors: incident.monitors }
+  if (decision.kind === 'send' || decision.kind === 'hold') return { ...decision, announced: { ...announced, level } }
   // If quiet hours delay the first message too, people need time to acknowledge it afterwards.
   if (decision.kind === 'wait' && alert.escalated === 1)
     return { kind: 'wait', until: decision.until + rule.escalate_ms! }
@@ -111,9 +124,15 @@ async function decideFailing(
 /** When to send an alert whose monitors still fail; null: it was sent, and is not repeated unless the incident grows. `firstSentAt`: when the message was sent that an escalation follows. */
 function alertDueAt(
   alert: AlertRow,
-  inputs: { incident: IncidentRow; rule: RuleRow; failingSince: number; firstSentAt: number | null },
+  inputs: {
+    incident: IncidentRow
+    rule: RuleRow
+    failingSince: number
+    firstSentAt: number | null
+    level: ZoneHealth | null
+  },
 ): number | null {
-  const { incident, rule, failingSince, firstSentAt } = inputs
+  const { incident, rule, failingSince, firstSentAt, level } = inputs
   const lastAt = alert.status === 'SENT' ? alert.sent_at : alert.status === 'FAILED' ? alert.last_attempt_at : null
   if (lastAt === null) {
     const dueAt = firstSentAt ?? failingSince + rule.delay_ms
@@ -121,6 +140,7 @@ function alertDueAt(
   }
   // After a snooze the alert is sent once more, even if the rule does not repeat alerts.
   if (incident.snoozed_until !== null && incident.snoozed_until > lastAt) return incident.snoozed_until
+  if (hasRisen(alert.announced_level, level)) return lastAt
   const grownAt = hasGrown(alert.announced_monitors, incident.monitors) ? lastAt + GROWTH_PAUSE_MS : null
   const repeatAt = rule.repeat_ms === null ? null : lastAt + rule.repeat_ms
   return grownAt !== null && repeatAt !== null ? Math.min(grownAt, repeatAt) : (grownAt ?? repeatAt)
@@ -171,6 +191,7 @@ const summaryOf = (row: IncidentRow): IncidentSummary => ({
   resolvedAt: row.resolved_at,
   monitors: row.monitors,
   failing: row.failing,
+  zones: row.zones,
   causeKind: row.cause_kind,
   causeValue: row.cause_value,
 })
@@ -244,6 +265,31 @@ export const closesOnRecovery = (channel: ChannelRow): boolean => closesAfterMs(
 
 const closesAfterMs = ({ type }: ChannelRow): number | undefined =>
   type === 'email' ? undefined : HTTP_CHANNEL_TYPES[type as keyof typeof HTTP_CHANNEL_TYPES].closesAfterMs
+
+const isFailingZone = (rule: RuleRow) => sql<boolean>`${matchesZones(rule)} and incident_monitors.recovered_at is null`
+
+/** The zones of the incident, those that failed first. */
+async function firstZones(db: Database, alert: AlertRow, where: ReturnType<typeof matchesZones>) {
+  const rows = await db
+    .selectFrom('incident_monitors')
+    .innerJoin('zones', (join) =>
+      join
+        .onRef('zones.organization_id', '=', 'incident_monitors.organization_id')
+        .onRef('zones.id', '=', 'incident_monitors.monitor_id'),
+    )
+    .select(['zones.id', 'zones.name', 'zones.health', 'zones.problems', 'incident_monitors.failing_since'])
+    .where('incident_monitors.organization_id', '=', alert.organization_id)
+    .where('incident_monitors.incident_id', '=', alert.incident_id!)
+    .where(where)
+    .orderBy('incident_monitors.failing_since')
+    .limit(MAX_MONITORS)
+    .execute()
+  return rows.map(({ problems, failing_since, ...zone }) => ({
+    ...zone,
+    problems: JSON.parse(problems) as ZoneProblem[],
+    failingSince: failing_since,
+  }))
+}
 
 /** With the values of their last failure; with their current ones if that event was deleted. */
 async function firstMonitors(

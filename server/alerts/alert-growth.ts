@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { FINDING_LEVELS, type FindingLevel, type ZoneHealth } from '#contract/zone-codes.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { MINUTE_MS } from '../times.ts'
@@ -13,6 +14,12 @@ export const GROWTH_PAUSE_MS = 5 * MINUTE_MS
 /** `announced`: how many monitors the last message said; null if there is none, or an older version sent it. */
 export const hasGrown = (announced: number | null, monitors: number): boolean =>
   announced !== null && monitors >= announced * FACTOR && monitors >= announced + MIN_ADDED
+
+export const rankOf = (level: ZoneHealth | null): number => FINDING_LEVELS.indexOf(level as FindingLevel)
+
+/** Whether a zone is worse than the last message said. An incident of monitors was announced as an error. */
+export const hasRisen = (announced: ZoneHealth | null, level: ZoneHealth | null): boolean =>
+  rankOf(level) > rankOf(announced ?? 'error')
 
 /** Makes the sent alerts of incidents due that have grown since their last message. */
 export async function makeGrownDue(

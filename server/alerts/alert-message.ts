@@ -2,6 +2,7 @@ import type { MonitorState, Resolution } from '#contract/monitors.ts'
 import { durationText, plural, RESOLUTION_LABELS, STATE_LABELS } from '#contract/wording.ts'
 import type { AlertKind, CauseKind } from '../database/schema-alerts.ts'
 import { oneLine, truncate } from '../text.ts'
+import { type ZoneSummary, zoneSubject, zoneTexts } from './zone-message.ts'
 
 /** `information`: how a planned change or a wait ended. */
 export type MessageKind = AlertKind | 'information'
@@ -54,9 +55,11 @@ export type IncidentSummary = {
   state: string
   openedAt: number
   resolvedAt: number | null
-  /** All monitors that failed. */
+  /** All monitors and zones that failed. */
   monitors: number
   failing: number
+  /** Those of its monitors that are zones. */
+  zones?: number
   /** What the monitors share if they belong to several zones. */
   causeKind?: CauseKind
   causeValue?: string | null
@@ -88,18 +91,37 @@ const commonFields = ({ id, messageId = id, organization, now }: MessageContext)
 export function failingMessage(
   incident: IncidentSummary,
   monitors: readonly MonitorSummary[],
-  context: MessageContext & { isEscalated?: boolean; isRepeated?: boolean; grownFrom?: number | undefined },
+  context: MessageContext & {
+    isEscalated?: boolean
+    isRepeated?: boolean
+    grownFrom?: number | undefined
+    /** The first failing zones that the rule matches. */
+    zones?: readonly ZoneSummary[]
+  },
 ): AlertMessage {
   const { subject, link, single } = describeIncident(incident, monitors, context)
   const { state, openedAt } = incident
-  const { isRepeated, isEscalated, grownFrom, now } = context
-  const label = STATE_LABELS[state as MonitorState] ?? state
+  const { isRepeated, isEscalated, grownFrom, now, zones = [] } = context
+  const ofZones = zones.length > 0 ? zoneTexts(incident, zones, monitors) : undefined
+  const label = ofZones?.label ?? STATE_LABELS[state as MonitorState] ?? state
   const lasting = isRepeated ? `Still failing after ${durationText(now - openedAt)}. ` : ''
   const grown =
     grownFrom === undefined
       ? ''
-      : `${incident.monitors.toLocaleString('en')} monitors failed by now; the last message said ${grownFrom.toLocaleString('en')}. `
+      : `${incident.monitors.toLocaleString('en')} ${(incident.zones ?? 0) > 0 ? 'zones and monitors' : 'monitors'} failed by now; the last message said ${grownFrom.toLocaleString('en')}. `
   const escalated = isEscalated ? 'Nobody acknowledged this yet. ' : ''
+  if (ofZones)
+    return {
+      ...commonFields(context),
+      kind: 'failing',
+      key: incident.id,
+      title: oneLine(`${subject}: ${label}`),
+      text: `${grown}${lasting}${escalated}${ofZones.text}`,
+      facts: [...ofZones.facts, { name: 'Since', value: formatTime(openedAt) }],
+      remedy: ofZones.remedy,
+      link,
+      acknowledge: context.acknowledge ?? null,
+    }
   const facts = single
     ? [
         { name: 'Expected', value: listValues(single.expected) },
@@ -161,7 +183,7 @@ export function recoveryMessage(
     kind: 'recovered',
     key: incident.id,
     title: oneLine(`${subject}: ${left >= incident.monitors ? 'closed' : 'recovered'}`),
-    text: recoveryText(incident.monitors, left),
+    text: recoveryText(incident, left),
     facts: [
       { name: 'Since', value: formatTime(openedAt) },
       { name: 'Lasted', value: durationText((resolvedAt ?? now) - openedAt) },
@@ -179,6 +201,13 @@ function describeIncident(
   { baseUrl }: MessageContext,
 ): { subject: string; link: AlertMessage['link']; single: MonitorSummary | undefined } {
   const single = incident.monitors === 1 ? monitors[0] : undefined
+  if (incident.zones) {
+    const link =
+      incident.monitors === 1
+        ? { label: 'Open the zone', href: `${baseUrl}/dashboard/zones/${encodeURIComponent(incident.zone)}` }
+        : { label: 'Open the incident', href: `${baseUrl}/dashboard/alerts?incident=${incident.id}` }
+    return { subject: zoneSubject(incident), link, single }
+  }
   if (single) {
     const link = { label: 'Open the monitor', href: `${baseUrl}/dashboard/monitors/${single.id}` }
     return { subject: `${single.name} ${single.recordType}`, link, single }
@@ -187,7 +216,11 @@ function describeIncident(
   return { subject: incident.monitors === 1 ? incident.zone : monitorCount(incident), link, single }
 }
 
-function recoveryText(monitors: number, left: number): string {
+function recoveryText({ monitors, zones = 0 }: IncidentSummary, left: number): string {
+  if (zones > 0)
+    return zones === monitors && zones === 1
+      ? 'The zone has no such finding any more, or it is ignored.'
+      : 'The zones have no such findings any more, or they are ignored, and no monitor of the incident is failing.'
   if (monitors === 1)
     return left === 0
       ? 'The monitor is no longer failing.'
@@ -324,7 +357,7 @@ export const linkLines = (message: AlertMessage): string[] =>
   messageLinks(message).map(({ label, href }) => `${label}: ${href}`)
 
 /** Facts that are record data or names, which people compare character by character. */
-export const DATA_FACTS: ReadonlySet<string> = new Set(['Expected', 'Found', 'Before', 'Monitors'])
+export const DATA_FACTS: ReadonlySet<string> = new Set(['Expected', 'Found', 'Before', 'Monitors', 'Zones'])
 
 export const plainText = (message: AlertMessage): string => `${textWithoutLink(message)}\n${message.link.href}`
 

@@ -149,3 +149,15 @@ export function inAnyWindow(windows: readonly WindowFilters[]): RawBuilder<boole
   })
   return sql<boolean>`(${sql.join(conditions, sql` or `)})`
 }
+
+/** Zones are in no group: a window for monitors or groups includes none. */
+export const includesZone = ({ monitor_ids, group_ids, name_pattern }: WindowFilters, name: string): boolean =>
+  monitor_ids === null && group_ids === null && (name_pattern === null || matchesPattern(name_pattern, name))
+
+/** The same in SQL, for a statement over `zones` and several windows. */
+export function zoneInAnyWindow(windows: readonly WindowFilters[]): RawBuilder<boolean> {
+  const conditions = windows
+    .filter(({ monitor_ids, group_ids }) => monitor_ids === null && group_ids === null)
+    .map(({ name_pattern }) => (name_pattern === null ? sql`1 = 1` : nameIsLike(name_pattern, 'zones.name')))
+  return conditions.length === 0 ? sql<boolean>`1 = 0` : sql<boolean>`(${sql.join(conditions, sql` or `)})`
+}

@@ -1,4 +1,4 @@
-import type { MonitorAlertRules, MonitorRule } from '#contract/alerts.ts'
+import type { MonitorAlertRules, MonitorRule } from '#contract/monitor-alert-rules.ts'
 import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'

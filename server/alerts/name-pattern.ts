@@ -18,8 +18,8 @@ export function matchesPattern(pattern: string, name: string): boolean {
   return name.length - last.length >= from && name.endsWith(last)
 }
 
-/** For a statement over `monitors`. */
-export function nameIsLike(pattern: string) {
+/** For a statement over the table of the column. */
+export function nameIsLike(pattern: string, column: 'monitors.owner' | 'zones.name' = 'monitors.owner') {
   const like = pattern.replace(/[%_!]/g, '!$&').replace(/\*+/g, '%')
-  return sql<boolean>`monitors.owner like ${like} escape '!'`
+  return sql<boolean>`${sql.ref(column)} like ${like} escape '!'`
 }

@@ -10,6 +10,8 @@ type RuleRow = Selectable<AlertRulesTable>
 /** The columns that select monitors and failures. Null matches all of them. */
 export type RuleFilters = Pick<RuleRow, 'group_ids' | 'name_pattern' | 'tags' | 'record_types' | 'states'>
 
+type ZoneFilters = Pick<RuleRow, 'group_ids' | 'tags' | 'name_pattern' | 'zone_levels'>
+
 /** `name`: of the monitor. */
 export type Failure = { groupId: string; name: string; tags: readonly string[]; recordType: string; state: string }
 
@@ -64,6 +66,23 @@ export function matchesFailing(rule: RuleFilters & Pick<RuleRow, 'first_results'
   if (states !== null) terms.push(sql`coalesce(events.new_state, monitors.state) in (${sql.join(parseList(states))})`)
   if (name_pattern !== null) terms.push(nameIsLike(name_pattern))
   return sql<boolean>`${sql.join(terms, sql` and `)}`
+}
+
+/** Zones have no groups and no tags: a rule with either matches none. */
+export function matchesZone(
+  { group_ids, tags, name_pattern, zone_levels }: ZoneFilters,
+  { name, health }: { name: string; health: string },
+): boolean {
+  if (group_ids !== null || tags !== null || !parseList(zone_levels).includes(health)) return false
+  return name_pattern === null || matchesPattern(name_pattern, name)
+}
+
+/** The same in SQL, for a statement over `zones`. */
+export function matchesZones({ group_ids, tags, name_pattern, zone_levels }: ZoneFilters) {
+  const levels = parseList(zone_levels)
+  if (group_ids !== null || tags !== null || levels.length === 0) return sql<boolean>`1 = 0`
+  const isAtLevel = sql<boolean>`zones.health in (${sql.join(levels)})`
+  return name_pattern === null ? isAtLevel : sql<boolean>`${isAtLevel} and ${nameIsLike(name_pattern, 'zones.name')}`
 }
 
 const hasLabel = (label: string) => sql`exists (select 1 from monitor_labels

@@ -4,11 +4,11 @@ import {
   AlertRule,
   AlertRuleChange,
   AlertRuleQuery,
-  MonitorAlertRules,
   NewAlertRule,
   PreviewedRule,
 } from '#contract/alerts.ts'
 import { PageOf } from '#contract/common.ts'
+import { MonitorAlertRules } from '#contract/monitor-alert-rules.ts'
 import type { Deps } from '../deps.ts'
 import { runIdempotent } from '../http/idempotency.ts'
 import { NoContent, Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'

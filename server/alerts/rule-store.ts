@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import type { AlertRule, AlertRuleChange, NewAlertRule, PreviewedRule } from '#contract/alerts.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
+import { DEFAULT_ZONE_LEVELS } from '#contract/zone-codes.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
@@ -169,6 +170,7 @@ async function ruleColumns(db: Database, tenant: Tenant, rule: NewAlertRule) {
     name: rule.name,
     is_active: toBit(rule.is_active ?? true),
     ...(await ruleFilters(db, tenant, rule)),
+    zone_levels: JSON.stringify([...new Set(rule.zone_levels ?? DEFAULT_ZONE_LEVELS)]),
     delay_ms: delay * MINUTE_MS,
     notifies_recovery: toBit(rule.notify_recovery ?? true),
     first_results: toBit(rule.first_results ?? false),
@@ -241,6 +243,7 @@ async function toRules(db: Database, { organizationId }: Tenant, rows: readonly 
       tags: row.tags === null ? null : JSON.parse(row.tags),
       record_types: row.record_types === null ? null : (JSON.parse(row.record_types) as MonitorRecordType[]),
       states: row.states === null ? null : JSON.parse(row.states),
+      zone_levels: JSON.parse(row.zone_levels),
       delay: Math.round(row.delay_ms / MINUTE_MS),
       notify_recovery: row.notifies_recovery === 1,
       first_results: row.first_results === 1,

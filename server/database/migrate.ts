@@ -19,6 +19,7 @@ import { zones } from './migrations/0022-zones.ts'
 import { organizationOfRemovedWebhooks } from './migrations/0024-organization-of-removed-webhooks.ts'
 import { deletion } from './migrations/0025-deletion.ts'
 import { singleSignOn } from './migrations/0026-single-sign-on.ts'
+import { zoneAlerts } from './migrations/0027-zone-alerts.ts'
 import { DIALECTS, type Dialect, type Migration } from './migrations/dialect.ts'
 
 /** In order, never changed once released. The number of a migration is its position here, from 1. */
@@ -41,6 +42,7 @@ export const MIGRATIONS: readonly Migration[] = [
   organizationOfRemovedWebhooks,
   deletion,
   singleSignOn,
+  zoneAlerts,
 ]
 
 /** The id of the advisory lock that every migrating process takes. Any constant. */

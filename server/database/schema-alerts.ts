@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely'
 import type { AlertStatus, EntryKind } from '#contract/incidents.ts'
+import type { ZoneHealth } from '#contract/zone-codes.ts'
 import type { Bool, Json, LeaseColumns, Once } from './schema.ts'
 
 /** The tables of channels, alert rules, incidents and alerts; the same conventions as `schema.ts`. */
@@ -34,6 +35,8 @@ export type AlertRulesTable = {
   tags: Json | null
   record_types: Json | null
   states: Json | null
+  /** The health of zones that the rule matches, unless it has `group_ids` or `tags`, which zones have not. */
+  zone_levels: Generated<Json>
   /** How long a monitor must fail. */
   delay_ms: number
   notifies_recovery: Generated<Bool>
@@ -74,6 +77,9 @@ export type IncidentsTable = {
   /** The number of all its monitors, and of those that still fail. */
   monitors: number
   failing: number
+  /** How many of its monitors are zones, and the worst health that one of them had. */
+  zones: Generated<number>
+  zone_level: ZoneHealth | null
   /** What its monitors share, if they belong to several zones. */
   cause_kind: Generated<CauseKind>
   cause_value: string | null
@@ -129,6 +135,7 @@ export type IncidentEntriesTable = {
 export type IncidentMonitorsTable = {
   organization_id: Once<string>
   incident_id: Once<string>
+  /** Or the id of a zone. */
   monitor_id: Once<string>
   event_id: string
   failing_since: number
@@ -171,6 +178,8 @@ export type AlertsTable = {
   summary_id: string | null
   /** How many monitors of the incident the last message said. */
   announced_monitors: number | null
+  /** The worst health of zones that it said. */
+  announced_level: ZoneHealth | null
   /** Whether it is an escalation, because nobody acknowledged. */
   escalated: Generated<Bool>
   /** When a user requested to send it again; null after that attempt. */

@@ -25,6 +25,8 @@ export type WebhooksTable = {
   payload_includes: Generated<Json>
   /** Whether it receives the events of all groups. */
   all_groups: Generated<Bool>
+  /** Whether it receives changes of findings about zones. */
+  zone_events: Generated<Bool>
   /** The most events in one request, and how long an event waits for others; null: one request for each event. */
   batch_max_events: number | null
   batch_max_wait_seconds: number | null

@@ -22,6 +22,10 @@ export type ZonesTable = {
   facts: Json | null
   /** JSON: `ZoneMemory`. Written when it changes. */
   memory: Json
+  /** JSON: `ZoneProblem[]`, the confirmed findings that are not ignored, from `warning` on, the most serious first. */
+  problems: Generated<Json>
+  /** When its health changed, until its incident and alerts follow. */
+  evaluate_at: number | null
   withheld_since: number | null
   withheld_reason: WithheldReason | null
   version: Generated<number>

@@ -10,6 +10,27 @@ import { providerOf } from '../waits/providers.ts'
  */
 export type Cause = { key: string; kind: CauseKind; value: string | null; isCircumstantial?: true }
 
+/** A failure of a monitor or a zone, as incidents group it. `label`: for people. */
+export type GroupedFailure = {
+  /** The zone of the records. */
+  domain: string
+  new_state: string
+  occurred_at: number
+  label: string
+  causes: [Cause, ...Cause[]]
+  /** It joins an open incident with one of these causes before all others, and adds none of them to its incident. */
+  folds: string[]
+}
+
+/** Of a critical zone: the failures of the records below it fold into its incident. */
+export const recordsOf = (zone: string): string => `records ${zone}`
+
+/** The names of zones that a record can be in, without top-level domains. */
+export function enclosingZones(name: string): string[] {
+  const labels = name.split('.')
+  return labels.slice(0, -1).map((_, index) => labels.slice(index).join('.'))
+}
+
 export type CausingEvent = {
   new_state: string
   domain: string

@@ -1,13 +1,12 @@
-import type { Selectable } from 'kysely'
+import { activeRules, newAlerts } from '../alerts/active-rules.ts'
 import { makeGrownDue } from '../alerts/alert-growth.ts'
 import { insertAlerts, type NewAlert } from '../alerts/alert-store.ts'
-import { failureMatcher, tagsByMonitor } from '../alerts/rule-matching.ts'
+import { tagsByMonitor } from '../alerts/rule-matching.ts'
 import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { forUpdate } from '../database/dialect.ts'
-import type { AlertRulesTable } from '../database/schema-alerts.ts'
 import { type Claim, claimDue, reschedule } from '../queue/lease-queue.ts'
-import { failureOf, loadIncidentGrouping } from './grouping.ts'
+import { failureOf, groupedFailure, loadIncidentGrouping } from './grouping.ts'
 import {
   type IncidentMembership,
   insertMemberships,
@@ -17,17 +16,13 @@ import {
   type Recovery,
   returnedMonitors,
   updateMemberships,
-} from './memberships.ts'
 import { recordRecoveries } from './resolve.ts'
+import { applyZones, changedZones } from './zone-failures.ts'
 
 /** Events that one transaction turns into incidents. */
 const BATCH_SIZE = 200
 /** A transaction reads no more events after this many alerts. A rule may have ten channels. */
 const MAX_ALERTS = 500
-/** One message combines the monitors that fail within this time, even if a rule has no delay. */
-const GROUPING_MS = 15_000
-
-type Rule = { row: Selectable<AlertRulesTable>; matches: ReturnType<typeof failureMatcher>; channelIds: string[] }
 
 /** Call it in the transaction that writes events of these organizations, after the events. */
 export async function evaluateSoon(db: Database, organizationIds: readonly string[], now: number): Promise<void> {
@@ -59,12 +54,14 @@ export async function evaluateDue(
 async function evaluate(db: Database, claim: Claim<'due_evaluations'>, now: number): Promise<boolean> {
   const { organization_id: organizationId } = claim
   return await inTransaction(db, async (transaction) => {
-    const { left, returned, events } = await findWork(transaction, claim)
+    const { left, returned, events, zones } = await findWork(transaction, claim)
     let lastEventId = claim.after_event_id
     let isDone = false
     if (left.length > 0) await recordRecoveries(transaction, organizationId, left, now)
     else if (returned.length > 0) await applyReturned(transaction, organizationId, returned, now)
     else if (events.length > 0) lastEventId = await applyEvents(transaction, organizationId, events, now)
+    else if (zones.length > 0)
+      await applyZones(transaction, organizationId, zones, await activeRules(transaction, organizationId), now)
     else {
       await lockWriters(transaction, organizationId)
       isDone = Object.values(await findWork(transaction, claim)).every((rows) => rows.length === 0)
@@ -80,6 +77,7 @@ const findWork = async (db: Database, claim: Claim<'due_evaluations'>) => ({
   events: await eventsAfter(db, claim),
   left: await leftMemberships(db, claim.organization_id),
   returned: await returnedMonitors(db, claim.organization_id),
+  zones: await changedZones(db, claim.organization_id),
 })
 
 /** Every transaction that adds work holds one of these locks until its end, so none can commit between the last read and the end of this one. */
@@ -163,7 +161,10 @@ async function applyEvents(
   const memberships = new Map(open.map((membership) => [membership.monitor_id, membership]))
   const failingMonitors = await lockFailingMonitors(db, organizationId, recorded)
   const events = recorded.map((event) => ({ ...event, old_state: stateBefore(event, failingMonitors) }))
-  const incidents = await loadIncidentGrouping(db, organizationId, events)
+  const failures = new Map(
+    events.filter(({ new_state }) => new_state !== 'VALID').map((event) => [event, groupedFailure(event)]),
+  )
+  const incidents = await loadIncidentGrouping(db, organizationId, [...failures.values()])
   const needsTags = rules.some(({ row }) => row.tags !== null)
   const tags = needsTags ? await tagsByMonitor(db, organizationId, monitorIds) : new Map<string, string[]>()
   const recoveries: Recovery[] = []
@@ -199,12 +200,12 @@ async function applyEvents(
       incidentId = membership.incident_id
       changed.push({ ...membership, event })
     } else {
-      const incident = incidents.join(event, now)
+      const incident = incidents.join(failures.get(event)!, now)
       incidentId = incident.id
       joined.push({ incident, event })
     }
     links.push({ event_id: event.id, incident_id: incidentId })
-    for (const alert of matching.flatMap((rule) => newAlerts(rule, incidentId, event, now))) {
+    for (const alert of matching.flatMap((rule) => newAlerts(rule, incidentId, event.occurred_at, now))) {
       const key = `${incidentId} ${alert.ruleId} ${alert.channelId}`
       if (!alerts.has(key)) alerts.set(key, alert)
     }
@@ -246,34 +247,6 @@ async function lockFailingMonitors(
     .modifyEnd(forUpdate(db))
     .execute()
   return new Map(rows.map((row) => [row.id, row]))
-}
-
-function newAlerts({ row, channelIds }: Rule, incidentId: string, event: EventRow, now: number): NewAlert[] {
-  const dueAt = Math.max(now + GROUPING_MS, event.occurred_at + row.delay_ms)
-  const common = { kind: 'failing' as const, incidentId, ruleId: row.id }
-  const alerts = channelIds.map((channelId) => ({ ...common, channelId, dueAt }))
-  if (row.escalate_ms === null || row.escalation_channel_id === null) return alerts
-  return [...alerts, { ...common, channelId: row.escalation_channel_id, dueAt: dueAt + row.escalate_ms, escalated: 1 }]
-}
-
-async function activeRules(db: Database, organizationId: string): Promise<Rule[]> {
-  const rows = await db
-    .selectFrom('alert_rules')
-    .selectAll()
-    .where('organization_id', '=', organizationId)
-    .where('is_active', '=', 1)
-    .execute()
-  const links = await db
-    .selectFrom('alert_rule_channels')
-    .select(['rule_id', 'channel_id'])
-    .where('organization_id', '=', organizationId)
-    .execute()
-  const byRule = Map.groupBy(links, ({ rule_id }) => rule_id)
-  return rows.map((row) => ({
-    row,
-    matches: failureMatcher(row),
-    channelIds: (byRule.get(row.id) ?? []).map(({ channel_id }) => channel_id),
-  }))
 }
 
 /** Keeps the incident of each event after the monitor joins another incident. */

@@ -9,7 +9,14 @@ import type { IncidentsTable } from '../database/schema-alerts.ts'
 import { updateTenantRow } from '../database/tenant-row.ts'
 import { newId } from '../ids.ts'
 import { MINUTE_MS } from '../times.ts'
-import { type Cause, type CausingEvent, causesOf } from './causes.ts'
+import {
+  type Cause,
+  type CausingEvent,
+  causesOf,
+  enclosingZones,
+  type GroupedFailure,
+  recordsOf,
+} from './causes.ts'
 import { CANDIDATE_MS, type Candidate, insertCandidates, loadCandidates, loadSharedCauses } from './shared-causes.ts'
 import { insertEntries } from './timeline.ts'
 
@@ -23,24 +30,25 @@ const MANY_MONITORS = 20
 /** The longest interval is two hours. */
 const ACCEPTS_MANY_MS = 150 * MINUTE_MS
 
-/** The open incidents that the events can join, and the incidents that they open. */
-export async function loadIncidentGrouping(db: Database, organizationId: string, events: readonly FailingEvent[]) {
-  const failing = events.filter(({ new_state }) => new_state !== 'VALID')
-  const causesByEvent = new Map(failing.map((event) => [event, causesOf(event)]))
+/** The open incidents that the failures can join, and the incidents that they open. */
+export async function loadIncidentGrouping(db: Database, organizationId: string, failing: readonly GroupedFailure[]) {
+  const causesByEvent = new Map(failing.map((failure) => [failure, failure.causes]))
   const causes = [...causesByEvent.values()].flat()
-  const keys = [...new Set(causes.map(({ key }) => key))]
+  const keys = [...new Set([...causes.map(({ key }) => key), ...failing.flatMap(({ folds }) => folds)])]
   const circumstantial = new Set(causes.filter(({ isCircumstantial }) => isCircumstantial).map(({ key }) => key))
   const since = Math.min(...failing.map(({ occurred_at }) => occurred_at)) - CANDIDATE_MS
   const candidates = await loadCandidates(db, organizationId, [...circumstantial], since)
   const { byCause, byId } = await lockIncidents(db, organizationId, keys, candidates)
   const shared = await loadSharedCauses(db, organizationId, { causesByEvent, candidates, byId })
-  const opened: { row: IncidentRow; causes: Cause[]; event: FailingEvent }[] = []
+  const opened: { row: IncidentRow; causes: Cause[]; event: GroupedFailure }[] = []
   /** By incident, the cause that its monitors in several zones share. */
   const sharedCauses = new Map<string, Cause>()
   return {
     /** Returns the incident of the first cause that has one, or opens an incident. */
-    join(event: FailingEvent, now: number): IncidentRow {
-      const causes = causesByEvent.get(event)!
+    join(event: GroupedFailure, now: number): IncidentRow {
+      const { causes, folds } = event
+      const folded = folds.flatMap((key) => byCause.get(key) ?? [])[0]
+      if (folded) return shared.merged(folded)
       for (const cause of causes) {
         const found = byCause.get(cause.key)
         const incident = found && shared.merged(found)
@@ -93,8 +101,7 @@ export async function loadIncidentGrouping(db: Database, organizationId: string,
       for (const [id, { kind, value }] of sharedCauses)
         await updateTenantRow(db, 'incidents', { organizationId }, id, { cause_kind: kind, cause_value: value })
       const entries = opened.map(({ row, event }) => {
-        const { name, recordType } = failureOf(event)
-        return { incidentId: row.id, kind: 'opened' as const, at: row.opened_at, detail: `${name} ${recordType}` }
+        return { incidentId: row.id, kind: 'opened' as const, at: row.opened_at, detail: event.label }
       })
       await insertEntries(db, organizationId, entries, now)
     },
@@ -111,7 +118,7 @@ export async function loadIncidentGrouping(db: Database, organizationId: string,
  */
 const acceptsOtherZones = (
   { acknowledged_at, snoozed_until, opened_at, monitors }: IncidentRow,
-  { occurred_at }: FailingEvent,
+  { occurred_at }: GroupedFailure,
 ): boolean =>
   acknowledged_at === null &&
   (snoozed_until === null || snoozed_until <= occurred_at) &&
@@ -159,7 +166,7 @@ async function lockIncidents(
   return { byCause, byId }
 }
 
-const newIncident = (organizationId: string, event: FailingEvent, cause: string, now: number): IncidentRow => ({
+const newIncident = (organizationId: string, event: GroupedFailure, cause: string, now: number): IncidentRow => ({
   organization_id: organizationId,
   id: newId('inc', now),
   cause,
@@ -172,6 +179,8 @@ const newIncident = (organizationId: string, event: FailingEvent, cause: string,
   note: null,
   monitors: 0,
   failing: 0,
+  zones: 0,
+  zone_level: null,
   cause_kind: 'zone',
   cause_value: null,
   assignee_id: null,
@@ -184,6 +193,14 @@ const INCIDENT_COLUMNS = {
   ...({ opened_at: 'bigint', monitors: 'bigint', failing: 'bigint' } as const),
 }
 const CAUSE_COLUMNS = { organization_id: 'text', cause: 'text', incident_id: 'text' } as const
+
+/** A failing event as incidents group it. A critical zone explains the failures of all records in it. */
+export function groupedFailure(event: FailingEvent): GroupedFailure {
+  const { domain, new_state, occurred_at } = event
+  const { name, recordType } = failureOf(event)
+  const folds = enclosingZones(name).map(recordsOf)
+  return { domain, new_state, occurred_at, label: `${name} ${recordType}`, causes: causesOf(event), folds }
+}
 
 /** The fields that rules match, except the tags of the monitor. */
 export function failureOf(event: FailingEvent): Omit<Failure, 'tags'> {

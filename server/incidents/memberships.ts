@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { insertEach, insertEachNew, isOneOf, updateEach } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { fromIndex } from '../database/index-hints.ts'
@@ -12,7 +12,8 @@ const BATCH_SIZE = 200
 export type IncidentMembership = { monitor_id: string; incident_id: string }
 /** `at`: the time of the recovery, if known. */
 export type Recovery = IncidentMembership & { at?: number }
-type FailingEvent = { id: string; monitor_id: string; group_id: string; occurred_at: number; old_state: string }
+/** `group_id`: null for a zone. */
+type FailingEvent = { id: string; monitor_id: string; group_id: string | null; occurred_at: number; old_state: string }
 export type NewMembership = { incident: Selectable<IncidentsTable>; event: FailingEvent }
 
 export const MEMBERSHIP_KEY = { organization_id: 'text', incident_id: 'text', monitor_id: 'text' } as const
@@ -87,16 +88,17 @@ export async function insertMemberships(
   const existed = await updateEach(db, { table: 'incident_monitors', key: MEMBERSHIP_KEY, set }, rows)
   const missing = rows.filter((_, index) => !existed[index])
   await insertEach(db, 'incident_monitors', { ...MEMBERSHIP_KEY, ...columns }, missing)
-  const changes = rows.map(({ incident_id }, index) => ({ incident_id, monitors: existed[index] ? 0 : 1, failing: 1 }))
+  const changes = rows.map(({ incident_id, monitor_id }, index) => {
+    const monitors = existed[index] ? 0 : 1
+    return { incident_id, monitors, failing: 1, zones: isZoneId(monitor_id) ? monitors : 0 }
+  })
   await addToCounts(db, organizationId, changes)
   await insertEachNew(
     db,
     { table: 'incident_groups', columns: GROUP_KEY, key: ['organization_id', 'group_id', 'incident_id'] },
-    memberships.map(({ incident, event }) => ({
-      organization_id: organizationId,
-      group_id: event.group_id,
-      incident_id: incident.id,
-    })),
+    memberships.flatMap(({ incident, event: { group_id } }) =>
+      group_id === null ? [] : [{ organization_id: organizationId, group_id, incident_id: incident.id }],
+    ),
   )
 }
 
@@ -114,7 +116,11 @@ export async function updateMemberships(
   await updateEach(db, { table: 'incident_monitors', key: MEMBERSHIP_KEY, set: { event_id: 'text' } }, rows)
 }
 
-type CountChange = { incident_id: string; monitors: number; failing: number }
+/** `zones`: those of the monitors that are zones. */
+type CountChange = { incident_id: string; monitors: number; failing: number; zones?: number }
+
+export const isZoneId = (id: string): boolean => id.startsWith('zon_')
+export const IS_ZONE = sql<boolean>`substr(incident_monitors.monitor_id, 1, 4) = 'zon_'`
 
 /** Adds to the numbers of monitors and failing monitors of the incidents. */
 export async function addToCounts(
@@ -127,10 +133,12 @@ export async function addToCounts(
     organization_id: organizationId,
     id,
     new_monitors: ofIncident.reduce((sum, { monitors }) => sum + monitors, 0),
+    new_zones: ofIncident.reduce((sum, { zones = 0 }) => sum + zones, 0),
     new_failing: ofIncident.reduce((sum, { failing }) => sum + failing, 0),
   }))
   const key = { organization_id: 'text', id: 'text' } as const
-  await updateEach(db, { table: 'incidents', key, add: { monitors: 'bigint', failing: 'bigint' } }, rows)
+  const add = { monitors: 'bigint', failing: 'bigint', zones: 'bigint' } as const
+  await updateEach(db, { table: 'incidents', key, add }, rows)
 }
 
 /** How many monitors of an incident did not recover, but were disabled, deleted or changed. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
+import { IS_ZONE } from './incident-monitors.ts'
 
 /**
  * Moves everything of incidents that nobody knows of yet into another one with the same cause, and deletes them. All of them are
@@ -25,9 +26,12 @@ export async function mergeIncidents(
     select organization_id, cause, ${into} from incidents where ${ofOrganization} and ${isOneOf(db, 'id', from)}
     on conflict (organization_id, cause) do update set incident_id = excluded.incident_id`.execute(db)
   await mergeAlerts(db, organizationId, into, from)
+  await sql`update incidents set zone_level = (select min(merged.zone_level) from incidents as merged
+      where merged.organization_id = ${organizationId} and ${isOneOf(db, 'merged.id', [into, ...from])})
+    where ${ofOrganization} and id = ${into}`.execute(db) // in the alphabet, the worst level comes first
   await sql`delete from incidents where ${ofOrganization} and ${isOneOf(db, 'id', from)}`.execute(db)
   const count = sql`select count(*) from incident_monitors where ${ofOrganization} and incident_id = ${into}`
-  await sql`update incidents set monitors = (${count}), failing = (${count} and recovered_at is null)
+  await sql`update incidents set monitors = (${count}), failing = (${count} and recovered_at is null), zones = (${count} and ${IS_ZONE})
     where ${ofOrganization} and id = ${into}`.execute(db)
 }
 

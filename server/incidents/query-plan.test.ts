@@ -4,7 +4,7 @@ import { insertOrganization } from '../accounts/organizations.ts'
 import { createKeyring } from '../keyring.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
-import { loadIncidentGrouping } from './grouping.ts'
+import { groupedFailure, loadIncidentGrouping } from './grouping.ts'
 import { countWithdrawn, openMemberships } from './memberships.ts'
 import { recordRecoveries } from './resolve.ts'
 import { listIncidents } from './store.ts'
@@ -26,7 +26,7 @@ test('on SQLite an evaluation reads neither all failing monitors nor resolved in
   const { db, plansOf } = await givenRecordingDatabase('sqlite')
   const plans = await plansOf(async () => {
     await openMemberships(db, 'org_1', ['mon_1'])
-    await loadIncidentGrouping(db, 'org_1', [event])
+    await loadIncidentGrouping(db, 'org_1', [groupedFailure(event)])
     await recordRecoveries(db, 'org_1', [{ monitor_id: 'mon_1', incident_id: 'inc_1' }], 0)
   })
 

@@ -1,7 +1,12 @@
 import type { Selectable, Updateable } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
-import type { Incident, IncidentAcknowledgements, IncidentChange, IncidentQuery } from '#contract/incidents.ts'
-import type { MonitorState } from '#contract/monitors.ts'
+import type {
+  Incident,
+  IncidentAcknowledgements,
+  IncidentChange,
+  IncidentQuery,
+  IncidentState,
+} from '#contract/incidents.ts'
 import { makeAlertsDue } from '../alerts/alert-store.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
@@ -16,6 +21,7 @@ import { groupIdOf } from '../groups/resolve.ts'
 import type { Keyring } from '../keyring.ts'
 import { invalid } from '../problem.ts'
 import { DAY_MS, parseTime, parseTimes, toIso, toIsoOrNull } from '../times.ts'
+import { IS_ZONE } from './memberships.ts'
 import { insertEntries, type NewEntry } from './timeline.ts'
 
 type IncidentRow = Selectable<IncidentsTable>
@@ -26,7 +32,7 @@ export async function listIncidents(
   { organizationId }: Tenant,
   query: IncidentQuery,
 ): Promise<Page<Incident>> {
-  const { is_open, state, cause, group } = query
+  const { is_open, state, cause, group, zone_id } = query
   const groupId = group === undefined ? undefined : await groupIdOf(db, { organizationId }, group)
   const { since } = parseTimes(query, ['since'])
   let rows = db
@@ -41,6 +47,7 @@ export async function listIncidents(
     )
     .selectAll('incidents')
     .where('incidents.organization_id', '=', organizationId)
+  if (zone_id !== undefined) rows = rows.where('incidents.id', 'in', incidentsOfZone(db, organizationId, zone_id))
   if (is_open !== undefined) rows = rows.where('incidents.resolved_at', is_open ? 'is' : 'is not', null)
   if (state !== undefined) rows = rows.where('incidents.state', '=', state)
   if (cause !== undefined) rows = rows.where('incidents.cause_kind', '=', cause)
@@ -52,10 +59,18 @@ export async function listIncidents(
     query,
     id: column,
     orders: { opened: { column } },
-    scope: ['incidents', organizationId, is_open, state, cause, since, groupId],
+    scope: ['incidents', organizationId, is_open, state, cause, since, groupId, zone_id],
   })
   return { ...page, data: page.data.map(toIncident) }
 }
+
+const incidentsOfZone = (db: Database, organizationId: string, zoneId: string) =>
+  db
+    .selectFrom('incident_monitors')
+    .select('incident_id')
+    .where('organization_id', '=', organizationId)
+    .where('monitor_id', '=', zoneId)
+    .where(IS_ZONE)
 
 /** Throws `not_found`. */
 export async function getIncident(db: Database, tenant: Tenant, id: string): Promise<Incident> {
@@ -175,13 +190,14 @@ export const toIncident = (row: IncidentRow): Incident =>
     {
       id: row.id,
       zone: row.zone,
-      state: row.state as MonitorState,
+      state: row.state as IncidentState,
       cause: row.cause_kind,
       cause_value: row.cause_value,
       opened: toIso(row.opened_at),
       resolved: toIsoOrNull(row.resolved_at),
       monitors: row.monitors,
       failing: row.failing,
+      zones: row.zones,
       acknowledged: toIsoOrNull(row.acknowledged_at),
       acknowledged_by: row.acknowledged_by,
       assignee: row.assignee_id,

@@ -54,7 +54,8 @@ export async function returnToIncidents(
   if (numUpdatedRows > 0n) await evaluateIncidents(db, organizationId, now)
 }
 
-async function evaluateIncidents(db: Database, organizationId: string, now: number): Promise<void> {
+/** Makes the organization due for an evaluation of its incidents, in the transaction of the change. */
+export async function evaluateIncidents(db: Database, organizationId: string, now: number): Promise<void> {
   // Updates the row even if it is due, so that an evaluation that is about to end waits for this transaction.
   await db
     .updateTable('due_evaluations')

@@ -27,6 +27,7 @@ import {
   type WebhookRow,
 } from './webhook.ts'
 import { linkGroups, refuseTooManyOfAllGroups } from './webhook-groups.ts'
+import { refuseTooManyOfZones } from './zone-requests.ts'
 
 const ORDERS = {
   created: { column: 'webhooks.id' },
@@ -95,8 +96,9 @@ export async function insertWebhook(
 ): Promise<Webhook> {
   const { organizationId, now } = context
   return await inTransaction(db, async (transaction) => {
-    if (input.all_groups || input.groups) await lockLinks(transaction, organizationId)
+    if (input.all_groups || input.groups || input.zone_events) await lockLinks(transaction, organizationId)
     if (input.all_groups) await refuseTooManyOfAllGroups(transaction, context, limits)
+    if (input.zone_events) await refuseTooManyOfZones(transaction, context)
     const id = newId('whk', now)
     const secret = input.secret ?? newWebhookSecret()
     await transaction
@@ -112,6 +114,7 @@ export async function insertWebhook(
         state: 'active',
         payload_includes: JSON.stringify([...new Set(input.payload_includes ?? [])]),
         all_groups: input.all_groups ? 1 : 0,
+        zone_events: input.zone_events ? 1 : 0,
         ...batchColumns(input.batch),
       })
       .execute()
@@ -160,14 +163,14 @@ export async function updateWebhook(
   keyring: Keyring,
   context: RequestContext,
   id: string,
-  { url, headers, groups, is_active, payload_includes, all_groups, batch }: WebhookChange,
+  { url, headers, groups, is_active, payload_includes, all_groups, zone_events, batch }: WebhookChange,
   limits: LinkLimits,
   match?: Match,
 ): Promise<void> {
   const { organizationId, now } = context
   await inTransaction(db, async (transaction) => {
     const changesTarget = url !== undefined || headers !== undefined
-    if (groups !== undefined || all_groups) await lockLinks(transaction, organizationId)
+    if (groups !== undefined || all_groups || zone_events) await lockLinks(transaction, organizationId)
     const row = await getTenantRow(transaction, 'webhooks', context, id, forUpdate(transaction))
     refuseStale(row, match)
     const before = auditOf(row, await groupIdsOf(transaction, organizationId, id), keyring)
@@ -175,12 +178,14 @@ export async function updateWebhook(
     const unmasked = unmaskedHeaders(headers === null ? {} : headers, openHeaders(row, keyring), isNewUrl)
     throwIfInvalid(unmasked.errors)
     if (all_groups && row.all_groups === 0) await refuseTooManyOfAllGroups(transaction, context, limits)
+    if (zone_events && row.zone_events === 0) await refuseTooManyOfZones(transaction, context)
     const set = {
       ...(changesTarget && nextTargetVersion),
       ...(url !== undefined && { url }),
       ...(headers !== undefined && { headers: keyring.encrypt(JSON.stringify(unmasked.headers), headersContext(id)) }),
       ...(payload_includes !== undefined && { payload_includes: JSON.stringify([...new Set(payload_includes ?? [])]) }),
       ...(all_groups !== undefined && { all_groups: all_groups ? (1 as const) : (0 as const) }),
+      ...(zone_events !== undefined && { zone_events: zone_events ? (1 as const) : (0 as const) }),
       ...(batch !== undefined && batchColumns(batch)),
     }
     if (groups !== undefined || Object.keys(set).length > 0) {

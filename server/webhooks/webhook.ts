@@ -58,6 +58,7 @@ export const auditOf = (row: WebhookRow, groups: string[], keyring: Keyring) => 
 const optionalSettings = (row: WebhookRow) => ({
   ...(row.payload_includes !== '[]' && { payload_includes: JSON.parse(row.payload_includes) as string[] }),
   ...(row.all_groups === 1 && { all_groups: true }),
+  ...(row.zone_events === 1 && { zone_events: true }),
   ...(row.batch_max_events !== null && {
     batch: { max_events: row.batch_max_events, max_wait_seconds: row.batch_max_wait_seconds! },
   }),

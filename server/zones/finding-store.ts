@@ -1,9 +1,11 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
+import type { ZoneEvent } from '#contract/zones.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import type { ZoneFindingsTable } from '../database/schema-zones.ts'
 import { newId } from '../ids.ts'
 import type { Finding, FindingsAfter } from './findings.ts'
+import { toEvent } from './shown-findings.ts'
 
 /** All findings of a zone, confirmed or not. Their number is bounded by that of its name servers and checks. */
 export async function readFindings(db: Database, { organizationId }: Tenant, zoneId: string): Promise<Finding[]> {
@@ -18,7 +20,26 @@ export async function readFindings(db: Database, { organizationId }: Tenant, zon
   return rows.map(toFinding)
 }
 
-function toFinding(row: Selectable<ZoneFindingsTable>): Finding {
+export type FindingRow = Selectable<ZoneFindingsTable>
+
+/** With an id that has the order of their levels. */
+export const findingsInOrder = (db: Database, { organizationId }: Tenant, zoneId: string) =>
+  db
+    .selectFrom(
+      db
+        .selectFrom('zone_findings')
+        .selectAll()
+        .select(
+          sql<string>`(case level when 'critical' then '0' when 'error' then '1' when 'warning' then '2' else '3' end)
+            || ' ' || code || ' ' || about`.as('id'),
+        )
+        .where('organization_id', '=', organizationId)
+        .where('zone_id', '=', zoneId)
+        .as('zone_findings'),
+    )
+    .selectAll('zone_findings')
+
+export function toFinding(row: FindingRow): Finding {
   return {
     code: row.code,
     about: row.about,
@@ -31,14 +52,14 @@ function toFinding(row: Selectable<ZoneFindingsTable>): Finding {
   }
 }
 
-/** Writes what a look at `at` changed, with an event for each finding that was confirmed or ended. */
+/** Writes what a look at `at` changed. Returns an event for each finding that was confirmed or ended. */
 export async function writeFindings(
   db: Database,
   { organizationId }: Tenant,
   zoneId: string,
   { changed, removed, events }: Pick<FindingsAfter, 'changed' | 'removed' | 'events'>,
   at: number,
-): Promise<void> {
+): Promise<ZoneEvent[]> {
   const keys = { organization_id: organizationId, zone_id: zoneId }
   for (const { code, about } of removed) {
     await db
@@ -63,12 +84,10 @@ export async function writeFindings(
       .onConflict((conflict) => conflict.columns(['organization_id', 'zone_id', 'code', 'about']).doUpdateSet(columns))
       .execute()
   }
-  for (const { kind, finding } of events) {
-    const { code, about, level } = finding
-    const event = { id: newId('zev', at), occurred_at: at, kind, code, about, level }
-    await db
-      .insertInto('zone_events')
-      .values({ ...keys, ...event, params: JSON.stringify(finding.params) })
-      .execute()
-  }
+  const rows = events.map(({ kind, finding: { code, about, level, params } }) => ({
+    ...{ ...keys, id: newId('zev', at), occurred_at: at, kind, code, about, level },
+    params: JSON.stringify(params),
+  }))
+  if (rows.length > 0) await db.insertInto('zone_events').values(rows).execute()
+  return rows.map(toEvent)
 }

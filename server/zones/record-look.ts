@@ -1,15 +1,22 @@
 import type { Selectable } from 'kysely'
+import type { ZoneHealth } from '#contract/zone-codes.ts'
+import type { ZoneEvent } from '#contract/zones.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { forUpdate } from '../database/dialect.ts'
 import type { ZonesTable } from '../database/schema-zones.ts'
 import { findTenantRow, updateTenantRow } from '../database/tenant-row.ts'
+import { evaluateIncidents } from '../monitors/incident-membership.ts'
 import { type Claim, complete, reschedule } from '../queue/lease-queue.ts'
+import { insertZoneRequests, type ZoneReport } from '../webhooks/zone-requests.ts'
 import { runChecks } from './checks.ts'
 import type { ZoneFacts } from './facts.ts'
 import { readFindings, writeFindings } from './finding-store.ts'
-import { countFindings, healthOf, type IgnoredFinding, nextFindings } from './findings.ts'
+import { countFindings, findIgnored, healthOf, type IgnoredFinding, nextFindings } from './findings.ts'
+import { healthColumns } from './health.ts'
 import type { Look } from './look.ts'
 import { nextMemory, type ZoneMemory } from './memory.ts'
+import { problemsOf } from './problems.ts'
+import { adviceOf } from './shown-findings.ts'
 import { afterWithheld, nextLookAt, shownFacts } from './zone.ts'
 
 export type ZoneClaim = Claim<'due_zones'>
@@ -34,21 +41,41 @@ export async function recordLook(db: Database, claim: ZoneClaim, look: Look, now
     const set = { due_at, last_checked_at: facts.at }
     const held = await reschedule(transaction, 'due_zones', [{ claim, set }])
     if (held.length === 0) return
-    await writeFindings(transaction, tenant, zone.id, after, facts.at)
+    const events = await writeFindings(transaction, tenant, zone.id, after, facts.at)
     const counts = countFindings(after.findings, ignored, now)
+    const health = healthOf(counts)
     await writeChanges(transaction, zone, {
-      health: healthOf(counts),
+      ...healthColumns(zone, health, now),
       counts: JSON.stringify(counts),
+      problems: JSON.stringify(problemsOf(after.findings, ignored, now)),
       expected_name_servers: expected === null ? null : JSON.stringify(expected),
       memory: JSON.stringify(memory),
       facts: JSON.stringify(shownFacts(facts)),
       withheld_since: null,
       withheld_reason: null,
     })
+    if (health !== zone.health) await evaluateIncidents(transaction, zone.organization_id, now)
+    await insertZoneRequests(transaction, tenant, reportOf(zone, health, events, ignored, now), now)
   })
 }
 
 type ZoneRow = Selectable<ZonesTable>
+
+/** What webhooks receive of a look. */
+const reportOf = (
+  { id, name, health: previous_health }: ZoneRow,
+  health: ZoneHealth,
+  events: readonly ZoneEvent[],
+  ignored: readonly IgnoredFinding[],
+  now: number,
+): ZoneReport => ({
+  zone: { id, name, health, previous_health },
+  zone_events: events.map((event) => ({
+    ...event,
+    advice: adviceOf(event.code, event.params),
+    ignored: findIgnored(event, ignored, now) !== undefined,
+  })),
+})
 
 const expectedOf = ({ expected_name_servers }: ZoneRow): string[] | null =>
   expected_name_servers === null ? null : JSON.parse(expected_name_servers)

@@ -6,7 +6,8 @@ import {
   ZoneChange,
   ZoneEvent,
   ZoneEventQuery,
-  ZoneFindings,
+  ZoneFinding,
+  ZoneFindingQuery,
   ZoneList,
   ZoneQuery,
 } from '#contract/zones.ts'
@@ -129,12 +130,13 @@ export function zoneRoutes({ db, keyring, config }: Deps): Routes {
     const findings = {
       operationId: 'listZoneFindings',
       summary: 'List the findings of a zone',
-      description: 'All of them: confirmed, not yet confirmed, and ignored.',
+      description: 'All of them: confirmed, not yet confirmed, and ignored. The most serious first.',
       params,
-      response: Responses(200, ZoneFindings),
+      querystring: ZoneFindingQuery,
+      response: Responses(200, PageOf(ZoneFinding)),
     }
-    app.get('/zones/:zone/findings', { schema: findings }, ({ params, context }) =>
-      listFindings(db, context, params.zone),
+    app.get('/zones/:zone/findings', { schema: findings }, ({ params, query, context }) =>
+      listFindings(db, keyring, context, params.zone, query),
     )
 
     const events = {

@@ -8,7 +8,8 @@ import {
   type ZoneChange,
   type ZoneEvent,
   type ZoneEventQuery,
-  type ZoneFindings,
+  type ZoneFinding,
+  type ZoneFindingQuery,
   type ZoneQuery,
   type Zone as ZoneResponse,
 } from '#contract/zones.ts'
@@ -23,15 +24,18 @@ import { deleteTenantRow, lockOrganization, updateTenantRow } from '../database/
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
+import { evaluateIncidents, leaveIncidents } from '../monitors/incident-membership.ts'
 import { currentPlan } from '../organization/quota.ts'
 import type { Plans } from '../plan.ts'
 import { conflict, notFound, Problem } from '../problem.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
-import { readFindings } from './finding-store.ts'
+import { type FindingRow, findingsInOrder, readFindings, toFinding } from './finding-store.ts'
 import { countFindings, healthOf, type IgnoredFinding, NO_FINDINGS } from './findings.ts'
+import { healthColumns } from './health.ts'
 import { NO_MEMORY } from './memory.ts'
 import { canonicalName, parseIgnored, parseNameServers, parseZoneName, parseZoneNames } from './parse-zone.ts'
-import { textOf, toFindings } from './shown-findings.ts'
+import { problemsOf } from './problems.ts'
+import { toEvent, toShownFinding } from './shown-findings.ts'
 import type { ShownFacts } from './zone.ts'
 
 type ZoneRow = Selectable<ZonesTable>
@@ -74,13 +78,21 @@ export async function getZone(db: Database, tenant: Tenant, idOrName: string): P
 /** Confirmed or not, the most serious first. Throws `not_found`. */
 export async function listFindings(
   db: Database,
+  keyring: Keyring,
   tenant: Tenant & { now: number },
   idOrName: string,
-): Promise<ZoneFindings> {
+  query: ZoneFindingQuery,
+): Promise<Page<ZoneFinding>> {
   const zone = await getRow(db, tenant, idOrName)
-  const findings = await readFindings(db, tenant, zone.id)
-  const ignored: IgnoredFinding[] = JSON.parse(zone.ignored)
-  return { data: toFindings(findings, { ignored, lastCheckedAt: zone.last_checked_at, now: tenant.now }) }
+  const page = await listPage<FindingRow & { id: string }>(findingsInOrder(db, tenant, zone.id), {
+    keyring,
+    query,
+    id: 'zone_findings.id',
+    orders: { level: { column: 'zone_findings.id' } },
+    scope: ['zone findings', tenant.organizationId, zone.id],
+  })
+  const shown = { ignored: JSON.parse(zone.ignored), lastCheckedAt: zone.last_checked_at, now: tenant.now }
+  return { ...page, data: page.data.map((row) => toShownFinding(toFinding(row), shown)) }
 }
 
 export async function listZoneEvents(
@@ -200,8 +212,9 @@ export async function updateZone(
     const ignored = change.ignored === undefined ? undefined : parseIgnored(change.ignored ?? [])
     const names = change.expected_name_servers
     const expected = names === undefined ? undefined : parseNameServers(names)
+    const counted = ignored && (await withIgnored(transaction, context, row, ignored))
     await updateTenantRow(transaction, 'zones', context, row.id, {
-      ...(ignored && (await withIgnored(transaction, context, row, ignored))),
+      ...counted,
       ...(expected !== undefined && {
         expected_name_servers: expected && JSON.stringify(expected),
         confirmed_at: expected && now,
@@ -209,6 +222,7 @@ export async function updateZone(
       ...nextVersion,
     })
     await makeDue(transaction, context, row.id)
+    if (counted && counted.health !== row.health) await evaluateIncidents(transaction, context.organizationId, now)
     const [before, after] = [toZone(row), await getZone(transaction, context, row.id)]
     const object = { id: row.id, label: row.name }
     await recordAudit(transaction, context, { action: 'zone.updated', object, before, after })
@@ -216,17 +230,15 @@ export async function updateZone(
 }
 
 /** The health without the findings that are ignored now. */
-async function withIgnored(
-  db: Database,
-  context: RequestContext,
-  { id, health }: ZoneRow,
-  ignored: readonly IgnoredFinding[],
-) {
-  const counts = countFindings(await readFindings(db, context, id), ignored, context.now)
+async function withIgnored(db: Database, context: RequestContext, row: ZoneRow, ignored: readonly IgnoredFinding[]) {
+  const { now } = context
+  const findings = await readFindings(db, context, row.id)
+  const counts = countFindings(findings, ignored, now)
   return {
     ignored: JSON.stringify(ignored),
     counts: JSON.stringify(counts),
-    health: health === 'unknown' ? health : healthOf(counts),
+    problems: JSON.stringify(problemsOf(findings, ignored, now)),
+    ...healthColumns(row, row.health === 'unknown' ? row.health : healthOf(counts), now),
   }
 }
 
@@ -243,6 +255,7 @@ export async function deleteZone(db: Database, context: RequestContext, idOrName
   await inTransaction(db, async (transaction) => {
     const row = await lockRow(transaction, context, idOrName)
     refuseStale(row, match)
+    await leaveIncidents(transaction, context.organizationId, [row.id], context.now)
     await deleteTenantRow(transaction, 'zones', context, row.id)
     const object = { id: row.id, label: row.name }
     await recordAudit(transaction, context, { action: 'zone.deleted', object, before: toZone(row) })
@@ -334,28 +347,4 @@ function toZone(row: ListedZone): ZoneResponse {
     },
     row.version,
   )
-}
-
-function toEvent({
-  id,
-  zone_id,
-  occurred_at,
-  kind,
-  code,
-  about,
-  level,
-  params,
-}: Selectable<ZoneEventsTable>): ZoneEvent {
-  const parsed = JSON.parse(params)
-  return {
-    id,
-    zone_id,
-    occurred: toIso(occurred_at),
-    kind,
-    code,
-    about,
-    level,
-    params: parsed,
-    text: textOf(code, parsed),
-  }
 }

@@ -54,6 +54,21 @@ onBothEngines('zones', (_, engine) => {
     expect(await claimDueZones(world, Date.now() + DAY_MS)).toEqual([])
   })
 
+  test('findings are paged, the most serious first', async () => {
+    const { create, look, read } = await givenZones(engine)
+    await create('example.com')
+    await look(NOW, SILENT())
+    const { data: all, ...page } = await read('/findings')
+    expect(page).toEqual({ limit: 20, after: null, before: null, has_more: false })
+    expect(all.map(({ level }: { level: string }) => level)).toEqual(['error', 'warning'])
+    const first = await read('/findings?limit=1')
+    const second = await read(`/findings?limit=1&after=${first.after}`)
+    expect([...first.data, ...second.data]).toEqual(all)
+    expect((await read(`/findings?limit=1&before=${second.before}`)).data).toEqual(first.data)
+    expect((await read('/findings?order_way=desc')).data).toEqual(all.toReversed())
+    expect((await read(`/findings?limit=2&after=${first.after}x`)).code).toBe(400)
+  })
+
   test('many zones are added at once, all or none, and those that exist stay as they are', async () => {
     const { world, create, db } = await givenZones(engine)
     const existing = await create('example.com')

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { BellOff, BellRing, TriangleAlert } from 'lucide-react'
-import type { MonitorRule } from '#contract/alerts.ts'
+import type { MonitorRule } from '#contract/monitor-alert-rules.ts'
 import { STATE_LABELS } from '#contract/wording.ts'
 import { monitorRulesQuery } from '../../alerts/queries.ts'
 import { Section, Skeleton } from '../../ui/page.tsx'
