@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { MAX_BATCH_EVENTS } from './batches.ts'
 import { firstExample, Instant, pageQuery, StrictObject, TimeFilter } from './common.ts'
 import { Diagnosis } from './diagnosis.ts'
 import { Difference } from './difference.ts'
@@ -248,10 +249,6 @@ export const Delivery = StrictObject(
   },
 )
 export type Delivery = Static<typeof Delivery>
-
-/** The most events in one request, and the longest time that an event waits for others. */
-export const MAX_BATCH_EVENTS = 100
-export const MAX_BATCH_WAIT_SECONDS = 60
 
 /** The body of a request to a webhook with `batch`. */
 export const DeliveryBatch = StrictObject(

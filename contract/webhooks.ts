@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { BATCH_DEFAULTS, MAX_BATCH_EVENTS, MAX_BATCH_WAIT_SECONDS } from './batches.ts'
 import {
   firstExample,
   Instant,
@@ -10,11 +11,8 @@ import {
   Time,
   TimeFilter,
 } from './common.ts'
-import { Delivery, DeliveryBatch, MAX_BATCH_EVENTS, MAX_BATCH_WAIT_SECONDS } from './events.ts'
+import { Delivery, DeliveryBatch } from './events.ts'
 import { ZoneDelivery } from './zone-delivery.ts'
-
-/** For values that are left out. */
-export const BATCH_DEFAULTS = { max_events: MAX_BATCH_EVENTS, max_wait_seconds: 5 }
 
 export const Webhook = StrictObject(
   {

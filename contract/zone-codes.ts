@@ -46,6 +46,8 @@ export const DEFAULT_ZONE_LEVELS = ['error', 'critical'] as const
 export const WITHHELD_REASONS = {
   no_roots: 'DNS_ROOTS is off, so that Zonewatch cannot ask the servers of the parent zone.',
   network: 'The network of Zonewatch itself, or its path to the root servers, does not work.',
+  clock:
+    'The signatures of the root zone seem to have expired, or not to be valid yet. Usually the clock of this server is wrong: set it, for example with NTP.',
   parent_silent: 'No server of the parent zone answered.',
   busy: 'Too many queries wait for the name servers, or the look took too long.',
 } as const

@@ -65,6 +65,20 @@ const ZoneDnssec = StrictObject({
   ),
 })
 
+const GoesDark = StrictObject(
+  {
+    at: Instant('When.'),
+    reason: Type.Enum(['signature_expires', 'secondary_expires'], { type: 'string' }),
+    name_server: Type.String(),
+    record_type: Nullable(Type.String({ description: 'Whose signature expires.' })),
+    text: Type.String({ description: 'What happens then, in English.' }),
+  },
+  {
+    description:
+      'The first time at which a name server no longer gives answers that resolvers accept, if nobody acts. A signer that works moves it on. Null if no such time is known.',
+  },
+)
+
 const exampleIgnored = {
   code: 'single_network' as const,
   about: null,
@@ -111,6 +125,7 @@ export const Zone = StrictObject(
       description: 'The name servers, as the last look with a result saw them, at most 13.',
     }),
     dnssec: Nullable(ZoneDnssec),
+    goes_dark: Nullable(GoesDark),
     ignored: Type.Array(Ignored),
   },
   {
@@ -139,6 +154,7 @@ export const Zone = StrictObject(
           })),
         ],
         dnssec: { state: 'unsigned', reason: 'The parent zone has no DS records.', signatures_expire: null },
+        goes_dark: null,
         ignored: [exampleIgnored],
       },
     ],

@@ -1,10 +1,5 @@
-import {
-  BATCH_DEFAULTS,
-  type NewWebhook,
-  type PayloadInclude,
-  type Webhook,
-  type WebhookChange,
-} from '#contract/webhooks.ts'
+import { BATCH_DEFAULTS } from '#contract/batches.ts'
+import type { NewWebhook, PayloadInclude, Webhook, WebhookChange } from '#contract/webhooks.ts'
 import { type Fields, sameSet } from '../edit/rebase.ts'
 import { includeLabel } from './status.tsx'
 

@@ -1,5 +1,5 @@
 import { Plus, X } from 'lucide-react'
-import { MAX_BATCH_EVENTS, MAX_BATCH_WAIT_SECONDS } from '#contract/events.ts'
+import { MAX_BATCH_EVENTS, MAX_BATCH_WAIT_SECONDS } from '#contract/batches.ts'
 import { Button } from '../ui/button.tsx'
 import { Checkbox, Field, Input } from '../ui/field.tsx'
 import { fieldError } from '../ui/problem.tsx'

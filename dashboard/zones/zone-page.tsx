@@ -78,6 +78,16 @@ function LoadedPage({ zone }: { zone: Zone }) {
             <DataTable label="Name servers" columns={SERVER_COLUMNS} rows={zone.servers} rowId={({ name }) => name} />
           )}
         </Section>
+        {zone.goes_dark && (
+          <Section
+            title="Goes dark on"
+            hint="The first failure that is known, if nobody acts. A signer that works moves it on."
+          >
+            <p className="text-sm">
+              <Time at={zone.goes_dark.at} isExact />: {zone.goes_dark.text}
+            </p>
+          </Section>
+        )}
         <ZoneNameServers zone={zone} />
         <Section title="DNSSEC" hint="Validated from the root down to each name server.">
           <Facts>

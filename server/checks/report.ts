@@ -2,7 +2,7 @@ import type { MonitorState, Notify } from '#contract/monitors.ts'
 import type { Database } from '../database/database.ts'
 import type { NewEventRow } from '../events/new-event.ts'
 import { type EventRow, insertEvents, isNotified, newEventIds, toEvent } from '../events/store.ts'
-import { evaluateSoon } from '../incidents/events-to-incidents.ts'
+import { evaluateSoon } from '../incidents/evaluate-soon.ts'
 import { describeMonitors } from '../monitors/store.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
 

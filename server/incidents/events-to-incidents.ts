@@ -24,18 +24,6 @@ const BATCH_SIZE = 200
 /** A transaction reads no more events after this many alerts. A rule may have ten channels. */
 const MAX_ALERTS = 500
 
-/** Call it in the transaction that writes events of these organizations, after the events. */
-export async function evaluateSoon(db: Database, organizationIds: readonly string[], now: number): Promise<void> {
-  if (organizationIds.length === 0) return
-  await db
-    .updateTable('due_evaluations')
-    .set({ due_at: now })
-    .where(isOneOf(db, 'organization_id', [...new Set(organizationIds)]))
-    // Most organizations are due already. Their rows are neither written nor locked.
-    .where('due_at', 'is', null)
-    .execute()
-}
-
 /** Claims organizations with new events, and turns a batch of each into incidents and alerts. `isBehind`: a batch was full. */
 export async function evaluateDue(
   db: Database,

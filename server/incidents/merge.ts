@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
-import { IS_ZONE } from './incident-monitors.ts'
 
 /**
  * Moves everything of incidents that nobody knows of yet into another one with the same cause, and deletes them. All of them are
@@ -31,7 +30,7 @@ export async function mergeIncidents(
     where ${ofOrganization} and id = ${into}`.execute(db) // in the alphabet, the worst level comes first
   await sql`delete from incidents where ${ofOrganization} and ${isOneOf(db, 'id', from)}`.execute(db)
   const count = sql`select count(*) from incident_monitors where ${ofOrganization} and incident_id = ${into}`
-  await sql`update incidents set monitors = (${count}), failing = (${count} and recovered_at is null), zones = (${count} and ${IS_ZONE})
+  await sql`update incidents set monitors = (${count}), failing = (${count} and recovered_at is null), zones = (${count} and substr(monitor_id, 1, 4) = 'zon_')
     where ${ofOrganization} and id = ${into}`.execute(db)
 }
 

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
+import { BATCH_DEFAULTS } from '#contract/batches.ts'
 import { fieldError } from '#contract/field-errors.ts'
-import { BATCH_DEFAULTS, MAX_HEADERS, type NewWebhook, type Webhook } from '#contract/webhooks.ts'
+import { MAX_HEADERS, type NewWebhook, type Webhook } from '#contract/webhooks.ts'
 import type { WebhooksTable } from '../database/schema-webhooks.ts'
 import { withVersion } from '../database/versions.ts'
 import type { Keyring } from '../keyring.ts'

@@ -182,6 +182,24 @@ test('silent servers of the parent zone withhold a look', async () => {
   expect(await world.look()).toEqual({ kind: 'withheld', reason: 'parent_silent' })
 })
 
+test.each([
+  ['', 'DNSKEY', 'withheld'],
+  ['com', 'DS', 'withheld'],
+  [ZONE, 'SOA', 'facts'],
+  [ZONE, 'DS', 'facts'],
+])(
+  'if a signature of %s %s expired, the look has %s: only the root zone says that the own clock is wrong',
+  async (name, type, kind) => {
+    const cause = {
+      code: 'signature_expired' as const,
+      params: { name, type, key_tag: 1, at: '2026-01-01T00:00:00.000Z' },
+    }
+    const validate = async () => ({ kind: 'bogus' as const, cause, ede: [] })
+    const { look } = await givenZone({ serverValidator: { hasTrustAnchors: true, validate } })
+    expect(await look()).toMatchObject(kind === 'facts' ? { kind } : { kind, reason: 'clock' })
+  },
+)
+
 test('a look without root servers is withheld', async () => {
   const world = await givenZone({ authoritativeClient: undefined })
   expect(await world.look()).toEqual({ kind: 'withheld', reason: 'no_roots' })

@@ -14,6 +14,7 @@ import { QueryBudget } from '../dns/resolver/query-budget.ts'
 import type { CachedView, ZoneView } from '../dns/resolver/zone-view.ts'
 import { OverloadError, type Semaphore } from '../dns/semaphore.ts'
 import { type AnsweringServer, isAnswering, MAX_SERVERS, type ServerFacts, type ZoneFacts } from './facts.ts'
+import { isOwnClockWrong } from './own-clock.ts'
 import { askNsec3Iterations, askServer, type ServerQueries } from './server-queries.ts'
 
 /** What one look at a zone has: facts, or why it has none. Findings then neither begin nor end. */
@@ -54,6 +55,7 @@ export async function lookAtZone(zone: string, deps: LookDeps, group: string, si
     if (view.isUnknown) return { kind: 'withheld', reason: 'parent_silent' }
     if (view.zone !== zone || view.isDenied) return { kind: 'facts', facts: undelegated(zone, at, view) }
     const facts = await askServers(view, { ...deps, authoritativeClient, serverValidator }, at, call)
+    if (isOwnClockWrong(facts.servers)) return { kind: 'withheld', reason: 'clock' }
     // What failed may have failed because of the own network.
     if (!facts.servers.every(isAnswering) && (await isOffline())) return { kind: 'withheld', reason: 'network' }
     return { kind: 'facts', facts }

@@ -50,7 +50,7 @@ export async function recordLook(db: Database, claim: ZoneClaim, look: Look, now
       problems: JSON.stringify(problemsOf(after.findings, ignored, now)),
       expected_name_servers: expected === null ? null : JSON.stringify(expected),
       memory: JSON.stringify(memory),
-      facts: JSON.stringify(shownFacts(facts)),
+      facts: JSON.stringify(shownFacts(facts, memory)),
       withheld_since: null,
       withheld_reason: null,
     })

@@ -321,7 +321,11 @@ async function lockRow(db: Database, tenant: Tenant, idOrName: string): Promise<
 }
 
 function toZone(row: ListedZone): ZoneResponse {
-  const { servers = [], dnssec = null }: Partial<ShownFacts> = row.facts === null ? {} : JSON.parse(row.facts)
+  const {
+    servers = [],
+    dnssec = null,
+    goes_dark = null,
+  }: Partial<ShownFacts> = row.facts === null ? {} : JSON.parse(row.facts)
   const ignored: IgnoredFinding[] = JSON.parse(row.ignored)
   return withVersion(
     {
@@ -343,6 +347,7 @@ function toZone(row: ListedZone): ZoneResponse {
       name_servers_confirmed: toIsoOrNull(row.confirmed_at),
       servers,
       dnssec,
+      goes_dark,
       ignored: ignored.map((each) => ({ ...each, until: toIsoOrNull(each.until) })),
     },
     row.version,

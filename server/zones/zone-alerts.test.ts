@@ -121,7 +121,7 @@ onBothEngines('alerts of zones', (_fresh, engine) => {
     expect((await open()).map(({ state }) => state)).toEqual(['ERROR', 'MISMATCH'])
   })
 
-  test('a zone that becomes critical is told again, also to people who acknowledged what it had before', async () => {
+  test('a zone that becomes critical sends another message, also if somebody acknowledged what it had before', async () => {
     const { zone, see, receiver, open, world } = await givenGuardedZones(engine)
     await zone('example.com')
     await see(() => healthyFacts())

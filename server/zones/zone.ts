@@ -6,6 +6,8 @@ import { validated } from './checks/dnssec-bogus.ts'
 import { lastOfEachType } from './checks/signatures-expire.ts'
 import { isAnswering, type ZoneFacts } from './facts.ts'
 import type { IgnoredFinding } from './findings.ts'
+import { goesDark } from './goes-dark.ts'
+import type { ZoneMemory } from './memory.ts'
 
 /** A look without a result is repeated sooner. */
 const AGAIN_AFTER_WITHHELD_MS = 5 * MINUTE_MS
@@ -33,11 +35,12 @@ export const afterWithheld = (name: string, now: number): number =>
   Math.min(nextRegularLook(name, now), now + AGAIN_AFTER_WITHHELD_MS)
 
 /** What the API shows of a look. It has no time, so that an unchanged zone is not written. */
-export type ShownFacts = Pick<Zone, 'servers' | 'dnssec'>
+export type ShownFacts = Pick<Zone, 'servers' | 'dnssec' | 'goes_dark'>
 
 const MAX_ADDRESSES = 4
 
-export function shownFacts({ servers, ds }: ZoneFacts): ShownFacts {
+export function shownFacts(facts: ZoneFacts, memory: ZoneMemory): ShownFacts {
+  const { servers, ds } = facts
   return {
     servers: servers.map(({ name, isDelegated, isInZone, ips, response }) => ({
       name,
@@ -49,6 +52,7 @@ export function shownFacts({ servers, ds }: ZoneFacts): ShownFacts {
       tcp: response.kind === 'answers' ? response.tcp : null,
     })),
     dnssec: shownDnssec({ servers, ds }),
+    goes_dark: goesDark(facts, memory),
   }
 }
 

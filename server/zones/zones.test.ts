@@ -3,7 +3,7 @@ import type { Zone } from '#contract/zones.ts'
 import { claimDue } from '../queue/lease-queue.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
-import { absentFacts, healthyFacts, NOW, secondServer } from '../testing/zone-facts.ts'
+import { absentFacts, firstServer, healthyAnswer, healthyFacts, NOW, SOA, secondServer } from '../testing/zone-facts.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '../times.ts'
 import type { ZoneFacts } from './facts.ts'
 import type { Look } from './look.ts'
@@ -54,10 +54,27 @@ onBothEngines('zones', (_, engine) => {
     expect(await claimDueZones(world, Date.now() + DAY_MS)).toEqual([])
   })
 
+  test('a zone goes dark when its first signature expires, or the copy of a secondary that stays behind', async () => {
+    const { create, look, read } = await givenZones(engine)
+    await create('example.com')
+    await look(NOW, healthyFacts())
+    const at = toIso(NOW + 13 * DAY_MS)
+    expect((await read()).goes_dark).toMatchObject({ at, reason: 'signature_expires', record_type: 'SOA' })
+    const behind = secondServer({ response: healthyAnswer({ soa: { ...SOA, serial: 99 } }) })
+    await look(NOW + HOUR_MS, healthyFacts({ servers: [firstServer(), behind] }))
+    const expiresAt = toIso(NOW + HOUR_MS + SOA.expire * 1000)
+    expect((await read()).goes_dark).toMatchObject({
+      ...{ at: expiresAt, reason: 'secondary_expires', name_server: 'ns2.example.net', record_type: null },
+    })
+    await look(NOW + 2 * HOUR_MS, healthyFacts({ ds: [] }))
+    expect((await read()).goes_dark).toBeNull()
+  })
+
   test('findings are paged, the most serious first', async () => {
     const { create, look, read } = await givenZones(engine)
     await create('example.com')
-    await look(NOW, SILENT())
+    const withoutTcp = firstServer({ response: healthyAnswer({ tcp: false }) })
+    await look(NOW, healthyFacts({ servers: [withoutTcp, secondServer({ response: { kind: 'silent' } })] }))
     const { data: all, ...page } = await read('/findings')
     expect(page).toEqual({ limit: 20, after: null, before: null, has_more: false })
     expect(all.map(({ level }: { level: string }) => level)).toEqual(['error', 'warning'])
