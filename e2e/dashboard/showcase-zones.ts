@@ -32,6 +32,13 @@ const zonesAt = (now: number): ShownZone[] => [
     {
       servers: servers({ state: 'silent', serial: null, tcp: null }),
       dnssec: { state: 'secure', reason: null, signatures_expire: new Date(now + 50 * HOUR).toISOString() },
+      goes_dark: {
+        at: new Date(now + 50 * HOUR).toISOString(),
+        reason: 'signature_expires',
+        name_server: SERVERS[0]!,
+        record_type: 'SOA',
+        text: `The signature of the SOA records on ${SERVERS[0]} expires, unless the zone is signed again.`,
+      },
     },
     [
       ['name_server_silent', SERVERS[1]!, { name_server: SERVERS[1], addresses: ['192.0.2.54'] }, 3],
@@ -44,11 +51,11 @@ const zonesAt = (now: number): ShownZone[] => [
       ['single_network', '', { zone: 'orchard.example', network: '192.0.2.0/24' }, 900],
     ],
   ],
-  ['northwind.example', 'ok', { servers: servers(), dnssec: UNSIGNED }, []],
+  ['northwind.example', 'ok', { servers: servers(), dnssec: UNSIGNED, goes_dark: null }, []],
   [
     'lumen.example',
     'critical',
-    { servers: servers(), dnssec: UNSIGNED },
+    { servers: servers(), dnssec: UNSIGNED, goes_dark: null },
     [
       [
         'unexpected_name_server',

@@ -16,6 +16,7 @@ import {
   type Recovery,
   returnedMonitors,
   updateMemberships,
+} from './memberships.ts'
 import { recordRecoveries } from './resolve.ts'
 import { applyZones, changedZones } from './zone-failures.ts'
 

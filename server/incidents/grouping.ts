@@ -9,14 +9,7 @@ import type { IncidentsTable } from '../database/schema-alerts.ts'
 import { updateTenantRow } from '../database/tenant-row.ts'
 import { newId } from '../ids.ts'
 import { MINUTE_MS } from '../times.ts'
-import {
-  type Cause,
-  type CausingEvent,
-  causesOf,
-  enclosingZones,
-  type GroupedFailure,
-  recordsOf,
-} from './causes.ts'
+import { type Cause, type CausingEvent, causesOf, enclosingZones, type GroupedFailure, recordsOf } from './causes.ts'
 import { CANDIDATE_MS, type Candidate, insertCandidates, loadCandidates, loadSharedCauses } from './shared-causes.ts'
 import { insertEntries } from './timeline.ts'
 

@@ -1,17 +1,17 @@
 import type { ZoneFindingCode, ZoneHealth } from '#contract/zone-codes.ts'
-import { isOneOf } from '../database/bulk.ts'
-import { type Database, forUpdate } from '../database/database.ts'
-import { updateTenantRow } from '../database/tenant-row.ts'
 import { type ActiveRule, newAlerts } from '../alerts/active-rules.ts'
 import { makeGrownDue, rankOf } from '../alerts/alert-growth.ts'
 import { insertAlerts, makeAlertsDue, type NewAlert } from '../alerts/alert-store.ts'
+import { matchesZone } from '../alerts/rule-matching.ts'
+import type { ZoneProblem } from '../alerts/zone-message.ts'
+import { isOneOf } from '../database/bulk.ts'
+import { type Database, forUpdate } from '../database/database.ts'
+import { updateTenantRow } from '../database/tenant-row.ts'
 import { type Cause, type GroupedFailure, recordsOf } from './causes.ts'
 import { loadIncidentGrouping } from './grouping.ts'
 import { insertMemberships, type NewMembership, openMemberships, type Recovery } from './memberships.ts'
-import { insertEntries } from './timeline.ts'
 import { recordRecoveries } from './resolve.ts'
-import { matchesZone } from '../alerts/rule-matching.ts'
-import type { ZoneProblem } from '../alerts/zone-message.ts'
+import { insertEntries } from './timeline.ts'
 
 /** Zones that one transaction joins to incidents. */
 const BATCH_SIZE = 200
