@@ -102,7 +102,7 @@ export function failingMessage(
   const { subject, link, single } = describeIncident(incident, monitors, context)
   const { state, openedAt } = incident
   const { isRepeated, isEscalated, grownFrom, now, zones = [] } = context
-  const ofZones = zones.length > 0 ? zoneTexts(incident, zones, monitors) : undefined
+  const ofZones = zones.length > 0 ? zoneTexts(incident, zones, monitors, shortLine) : undefined
   const label = ofZones?.label ?? STATE_LABELS[state as MonitorState] ?? state
   const lasting = isRepeated ? `Still failing after ${durationText(now - openedAt)}. ` : ''
   const grown =
@@ -206,7 +206,7 @@ function describeIncident(
       incident.monitors === 1
         ? { label: 'Open the zone', href: `${baseUrl}/dashboard/zones/${encodeURIComponent(incident.zone)}` }
         : { label: 'Open the incident', href: `${baseUrl}/dashboard/alerts?incident=${incident.id}` }
-    return { subject: zoneSubject(incident), link, single }
+    return { subject: zoneSubject(incident, shortLine), link, single }
   }
   if (single) {
     const link = { label: 'Open the monitor', href: `${baseUrl}/dashboard/monitors/${single.id}` }

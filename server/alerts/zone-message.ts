@@ -1,6 +1,5 @@
 import { plural } from '#contract/wording.ts'
 import type { FindingLevel, ZoneFindingCode, ZoneHealth } from '#contract/zone-codes.ts'
-import { oneLine, truncate } from '../text.ts'
 import type { IncidentSummary, MonitorSummary } from './alert-message.ts'
 
 /** A finding as messages say it. Written with the zone, because alerts import no checks of zones. */
@@ -23,15 +22,21 @@ export type ZoneSummary = {
   problems: readonly ZoneProblem[]
 }
 
+/** Cuts a text to one line of so many characters. */
+type ShortLine = (text: string, maxLength: number) => string
+
 const MAX_TEXT_LENGTH = 300
 const MAX_SHARED_VALUE_LENGTH = 60
 const MAX_FINDINGS = 5
 
 /** `Zone example.com`, or `1,000 zones that com does not delegate`. */
-export function zoneSubject({ zones = 0, zone, causeKind = 'zone', causeValue }: IncidentSummary): string {
+export function zoneSubject(
+  { zones = 0, zone, causeKind = 'zone', causeValue }: IncidentSummary,
+  shortLine: ShortLine,
+): string {
   if (zones === 1 && causeKind === 'zone') return `Zone ${zone}`
   const count = plural(zones, '1 zone', (number) => `${number} zones`)
-  const value = truncate(oneLine(causeValue ?? ''), MAX_SHARED_VALUE_LENGTH)
+  const value = shortLine(causeValue ?? '', MAX_SHARED_VALUE_LENGTH)
   switch (causeKind) {
     case 'parent':
       return `${count} that ${value || 'the root zone'} does not delegate`
@@ -47,14 +52,16 @@ export function zoneTexts(
   incident: IncidentSummary,
   zones: readonly ZoneSummary[],
   monitors: readonly MonitorSummary[],
+  shortLine: ShortLine,
 ) {
+  const short = (text: string) => shortLine(text, MAX_TEXT_LENGTH)
   const [first] = zones as [ZoneSummary, ...ZoneSummary[]]
   const [worst] = first.problems
   const { monitors: members, zones: count = 0 } = incident
   const isOnly = count === 1
   const failing = members - count
   const of = isOnly ? '' : `For ${first.name}: `
-  const names = monitors.map(({ name, recordType }) => `${name} ${recordType}`)
+  const names = monitors.map(({ name, recordType }) => short(`${name} ${recordType}`))
   const lines = first.problems.slice(0, MAX_FINDINGS).map(({ level, text }) => `${level}: ${short(text)}`)
   return {
     label: first.health,
@@ -66,7 +73,7 @@ export function zoneTexts(
             {
               name: 'Zones',
               value: listed(
-                zones.map(({ name }) => name),
+                zones.map(({ name }) => short(name)),
                 count,
               ),
             },
@@ -77,7 +84,5 @@ export function zoneTexts(
   }
 }
 
-const listed = (names: readonly string[], count: number) =>
-  oneLine([...names, ...more(count - names.length)].join(', '))
+const listed = (names: readonly string[], count: number) => [...names, ...more(count - names.length)].join(', ')
 const more = (count: number): string[] => (count > 0 ? [`and ${count.toLocaleString('en')} more`] : [])
-const short = (text: string) => truncate(oneLine(text), MAX_TEXT_LENGTH)

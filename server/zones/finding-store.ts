@@ -1,11 +1,9 @@
 import { type Selectable, sql } from 'kysely'
-import type { ZoneEvent } from '#contract/zones.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
-import type { ZoneFindingsTable } from '../database/schema-zones.ts'
+import type { ZoneEventsTable, ZoneFindingsTable } from '../database/schema-zones.ts'
 import { newId } from '../ids.ts'
 import type { Finding, FindingsAfter } from './findings.ts'
-import { toEvent } from './shown-findings.ts'
 
 /** All findings of a zone, confirmed or not. Their number is bounded by that of its name servers and checks. */
 export async function readFindings(db: Database, { organizationId }: Tenant, zoneId: string): Promise<Finding[]> {
@@ -20,6 +18,7 @@ export async function readFindings(db: Database, { organizationId }: Tenant, zon
   return rows.map(toFinding)
 }
 
+export type ZoneEventRow = Selectable<ZoneEventsTable>
 export type FindingRow = Selectable<ZoneFindingsTable>
 
 /** With an id that has the order of their levels. */
@@ -59,7 +58,7 @@ export async function writeFindings(
   zoneId: string,
   { changed, removed, events }: Pick<FindingsAfter, 'changed' | 'removed' | 'events'>,
   at: number,
-): Promise<ZoneEvent[]> {
+): Promise<ZoneEventRow[]> {
   const keys = { organization_id: organizationId, zone_id: zoneId }
   for (const { code, about } of removed) {
     await db
@@ -89,5 +88,5 @@ export async function writeFindings(
     params: JSON.stringify(params),
   }))
   if (rows.length > 0) await db.insertInto('zone_events').values(rows).execute()
-  return rows.map(toEvent)
+  return rows
 }

@@ -1,7 +1,7 @@
 import { FINDING_LEVELS } from '#contract/zone-codes.ts'
 import type { ZoneProblem } from '../alerts/zone-message.ts'
+import { ZONE_CHECKS } from './checks.ts'
 import { type Finding, findIgnored, type IgnoredFinding } from './findings.ts'
-import { adviceOf, textOf } from './shown-findings.ts'
 
 /** Kept for messages, which name the first. */
 const MAX_PROBLEMS = 20
@@ -20,8 +20,8 @@ export function problemsOf(
     .toSorted((one, other) => rank(one) - rank(other) || one.firstSeenAt - other.firstSeenAt)
     .slice(0, MAX_PROBLEMS)
     .map(({ code, about, level, params, firstSeenAt }) => ({
-      ...{ code, about, level, since: firstSeenAt, text: textOf(code, params) },
-      advice: adviceOf(code, params),
+      ...{ code, about, level, since: firstSeenAt, text: ZONE_CHECKS[code].text(params as never) },
+      advice: ZONE_CHECKS[code].advice(params as never),
       ...('parent' in params && typeof params.parent === 'string' && { parent: params.parent }),
     }))
 }

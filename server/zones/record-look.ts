@@ -16,7 +16,7 @@ import { healthColumns } from './health.ts'
 import type { Look } from './look.ts'
 import { nextMemory, type ZoneMemory } from './memory.ts'
 import { problemsOf } from './problems.ts'
-import { adviceOf } from './shown-findings.ts'
+import { adviceOf, toEvent } from './shown-findings.ts'
 import { afterWithheld, nextLookAt, shownFacts } from './zone.ts'
 
 export type ZoneClaim = Claim<'due_zones'>
@@ -55,7 +55,7 @@ export async function recordLook(db: Database, claim: ZoneClaim, look: Look, now
       withheld_reason: null,
     })
     if (health !== zone.health) await evaluateIncidents(transaction, zone.organization_id, now)
-    await insertZoneRequests(transaction, tenant, reportOf(zone, health, events, ignored, now), now)
+    await insertZoneRequests(transaction, tenant, reportOf(zone, health, events.map(toEvent), ignored, now), now)
   })
 }
 
