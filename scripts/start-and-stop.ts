@@ -12,9 +12,10 @@ const STOP_MS = 12_000
 
 /**
  * Starts the real server with an empty data folder, waits until it is ready, ends it by SIGTERM. Resolves with what went
- * wrong and the server's own output, or with nothing. Vitest runs syntax that node refuses; this notices.
+ * wrong and the server's own output, or with nothing. Vitest runs syntax that node refuses; this notices. `use`: what to do with the
+ * server in between.
  */
-export async function startAndStop(): Promise<string> {
+export async function startAndStop(use?: (url: string) => Promise<void>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-check-'))
   const port = await freePort()
   const environment = {
@@ -36,6 +37,7 @@ export async function startAndStop(): Promise<string> {
   try {
     const answer = await readiness(`http://127.0.0.1:${port}/readyz`, () => server.exitCode === null)
     if (answer !== 200) return `/readyz ${answer === undefined ? 'did not answer' : `answered ${answer}`}.\n${output}`
+    await use?.(`http://127.0.0.1:${port}`)
     server.kill('SIGTERM')
     const code = await Promise.race([ended.then(() => server.exitCode), pause(STOP_MS, 'no end')])
     return code === 0 ? '' : `After SIGTERM: ${code}, where exit code 0 is due within ${STOP_MS} ms.\n${output}`
