@@ -181,7 +181,7 @@ const zone = createRoute({
 })
 const alerts = createRoute({
   ...page('alerts'),
-  validateSearch: pickSearch('tab', 'incident', 'group', 'open', 'after', 'before'),
+  validateSearch: pickSearch('tab', 'incident', 'group', 'job', 'open', 'after', 'before'),
   component: lazy(() => import('./alerts/alerts-page.tsx'), 'AlertsPage'),
 })
 const team = createRoute({

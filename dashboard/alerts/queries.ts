@@ -102,13 +102,17 @@ export const windowsOfMonitorQuery = (monitor: string) =>
     refetchInterval: 60_000,
   })
 
+/** All changes, or the open ones of a job. */
 export const changesQuery = (search: Query) =>
   queryOptions({
-    queryKey: ['planned changes', cursorOf(search)],
+    queryKey: ['planned changes', cursorOf(search), search.job],
     queryFn: ({ signal }) =>
       api.get<Page<PlannedChange>>(
         '/planned-changes',
-        { limit: PAGE_SIZE, order_way: 'desc', ...cursorOf(search) },
+        {
+          ...{ limit: PAGE_SIZE, order_way: 'desc', ...cursorOf(search) },
+          ...(search.job !== undefined && { job_id: search.job, is_open: true }),
+        },
         signal,
       ),
     placeholderData: keepPreviousData,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { progressText, titleOf } from './job-text.ts'
+import { MonitorChange } from '#contract/monitors.ts'
+import { changeText, fieldLabel, migrationText, progressText, titleOf, valueText } from './job-text.ts'
 
 const JOB = {
   action: 'update',
@@ -44,4 +45,22 @@ test.each([
   [{ action: 'move', change: { group: 'shop' } }, 'Move to group shop'],
 ] as const)('the title of a job says what it does', (job, text) => {
   expect(titleOf(job as never)).toBe(text)
+})
+
+test.each(Object.keys(MonitorChange.properties))('the field %s of a change has a label', (field) => {
+  expect(fieldLabel(field)).not.toBe(field)
+})
+
+test('values are shown as people write them', () => {
+  expect([undefined, null, [], {}, ''].map(valueText)).toEqual(['none', 'none', 'none', 'none', 'none'])
+  expect(valueText({ plan: 'big', seats: 3 })).toBe('plan: big, seats: 3')
+  expect(valueText('2026-12-22T08:00:00.000Z')).toMatch(/^Dec 22, 2026, \d/)
+  expect(changeText(['192.0.2.1', '192.0.2.3'], ['192.0.2.2', '192.0.2.3'])).toBe('192.0.2.1 → 192.0.2.2')
+  expect(changeText(undefined, 'a')).toBe('a')
+  expect(changeText(null, 'a')).toBe('none → a')
+})
+
+test('the progress of a migration is one sentence', () => {
+  const counts = { total: 20_000, scheduled: 0, in_progress: 1_200, done: 18_790, not_arrived: 8, canceled: 2 }
+  expect(migrationText(counts)).toBe('18,790 of 20,000 changes done, 1,200 in progress, 8 not arrived, 2 canceled')
 })

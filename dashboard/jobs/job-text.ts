@@ -1,5 +1,8 @@
 import type { Job } from '#contract/jobs.ts'
+import type { PlannedChangeCounts } from '#contract/planned-changes.ts'
 import { monitorsText, plural } from '#contract/wording.ts'
+import { diffOf } from '../events/value-diff.ts'
+import { fullTime } from '../ui/time.tsx'
 
 const requestsText = (count: number): string => plural(count, '1 request', (number) => `${number} requests`)
 export const objectsText = (action: Job['action'], count: number): string =>
@@ -14,19 +17,53 @@ const FIELDS: Record<string, string> = {
   is_active: 'Enabled',
   notify: 'Webhook notifications',
   frequency: 'Interval',
+  resolution: 'Answers that count',
   group: 'Group',
   record_type: 'Record type',
   domain: 'Domain',
   subdomain: 'Subdomain',
+  full_domain: 'Name',
+  external_id: 'External id',
   tags: 'Tags',
+  metadata: 'Metadata',
+  until: 'Until',
+  setup_page: 'Setup page',
+  from: 'From',
+  to: 'To',
   status: 'Status',
 }
 export const fieldLabel = (name: string): string => FIELDS[name] ?? name
 
+const INSTANT = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
+
+/** A value of a field in a sentence. Times are in the user's time zone. */
 export function valueText(value: unknown): string {
-  if (Array.isArray(value)) return value.join(', ')
+  if (value === null || value === undefined || value === '') return 'none'
   if (typeof value === 'boolean') return value ? 'Yes' : 'No'
-  return String(value)
+  if (typeof value === 'string') return INSTANT.test(value) ? fullTime(value) : value
+  if (typeof value !== 'object') return String(value)
+  const items = Array.isArray(value) ? value : Object.entries(value).map(([key, item]) => `${key}: ${valueText(item)}`)
+  return items.join(', ') || 'none'
+}
+
+/** What a job did to a field. Of lists, only the differing items. A field without a value before is new, as the period of a plan. */
+export function changeText(before: unknown, after: unknown): string {
+  if (before === undefined) return valueText(after)
+  if (!Array.isArray(before) || !Array.isArray(after)) return `${valueText(before)} → ${valueText(after)}`
+  const lines = (diffOf(before, after) ?? []).filter(({ mark }) => mark !== 'kept')
+  const of = (mark: string) => lines.flatMap((line) => (line.mark === mark ? [line.value] : [])).join(', ')
+  return `${of('removed') || 'none'} → ${of('added') || 'none'}`
+}
+
+/** How far the changes are that a job planned. */
+export function migrationText({ total, done, ...others }: PlannedChangeCounts): string {
+  const parts = [
+    `${done.toLocaleString('en')} of ${plural(total, '1 change', (number) => `${number} changes`)} done`,
+    ...Object.entries(others)
+      .filter(([, count]) => count > 0)
+      .map(([state, count]) => `${count.toLocaleString('en')} ${state.replace('_', ' ')}`),
+  ]
+  return parts.join(', ')
 }
 
 type Change = Record<string, unknown>

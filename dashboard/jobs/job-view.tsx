@@ -4,14 +4,13 @@ import { useState } from 'react'
 import type { Job, JobResult } from '#contract/jobs.ts'
 import { plural } from '#contract/wording.ts'
 import { organizationUrl } from '../api.ts'
-import { diffOf } from '../events/value-diff.ts'
 import { useSession } from '../session.tsx'
 import { Button, ButtonAnchor } from '../ui/button.tsx'
 import { Code, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Badge } from '../ui/state.tsx'
 import { Pager } from '../ui/table.tsx'
-import { changedText, failedText, fieldLabel, progressText, valueText } from './job-text.ts'
+import { changedText, changeText, failedText, fieldLabel, progressText } from './job-text.ts'
 import { cancelJob, isRunning, resultsQuery, undoJob } from './queries.ts'
 
 export function JobBadge({ job: { state } }: { job: Job }) {
@@ -177,11 +176,3 @@ function Result({ result: { id, name, before, after, error, errors } }: { result
 
 const changedFields = (before: Record<string, unknown>, after: Record<string, unknown>) =>
   Object.entries(after).filter(([field, value]) => JSON.stringify(before[field]) !== JSON.stringify(value))
-
-/** For lists, only the differing items. */
-function changeText(before: unknown, after: unknown): string {
-  if (!Array.isArray(before) || !Array.isArray(after)) return `${valueText(before)} → ${valueText(after)}`
-  const lines = (diffOf(before, after) ?? []).filter(({ mark }) => mark !== 'kept')
-  const of = (mark: string) => lines.flatMap((line) => (line.mark === mark ? [line.value] : [])).join(', ')
-  return `${of('removed') || 'none'} → ${of('added') || 'none'}`
-}

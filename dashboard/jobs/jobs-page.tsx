@@ -9,9 +9,9 @@ import { Fact, Facts, Page, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
-import { progressText, titleOf } from './job-text.ts'
+import { migrationText, progressText, titleOf } from './job-text.ts'
 import { JobBadge, JobProgress, JobResults } from './job-view.tsx'
-import { isRunning, jobQuery, jobsQuery, useRefreshAfterJob } from './queries.ts'
+import { isRunning, jobQuery, jobsQuery, plannedCountsQuery, useRefreshAfterJob } from './queries.ts'
 
 const route = getRouteApi('/signed-in/jobs')
 
@@ -124,6 +124,7 @@ function JobDetails({ id, onClose }: { id: string; onClose: () => void }) {
                 <Time at={job.undo_until} isExact />
               </Fact>
             )}
+            {job.action === 'plan' && !job.dry_run && job.finished && <PlannedChangesOf job={job.id} />}
             <RelatedJob name="Undoes" id={job.undoes} />
             <RelatedJob name="Undone by" id={job.undone_by} />
           </Facts>
@@ -131,6 +132,19 @@ function JobDetails({ id, onClose }: { id: string; onClose: () => void }) {
         </div>
       )}
     </Dialog>
+  )
+}
+
+function PlannedChangesOf({ job }: { job: string }) {
+  const { data: counts } = useQuery(plannedCountsQuery(job))
+  if (!counts) return null
+  return (
+    <Fact name="Progress">
+      {migrationText(counts)}.{' '}
+      <Link to="/alerts" search={{ tab: 'changes', job }} className="underline underline-offset-2">
+        Show the open ones
+      </Link>
+    </Fact>
   )
 }
 

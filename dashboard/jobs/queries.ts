@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import type { Job, JobResult, NewJob } from '#contract/jobs.ts'
+import type { PlannedChangeCounts } from '#contract/planned-changes.ts'
 import { api, type Page, type Query } from '../api.ts'
 
 const PAGE_SIZE = 25
@@ -31,6 +32,14 @@ export const resultsQuery = (job: Job, query: Query) =>
     queryKey: ['jobs', 'results', job.id, job.finished, query],
     queryFn: ({ signal }) => api.get<Page<JobResult>>(`/jobs/${job.id}/results`, query, signal),
     placeholderData: keepPreviousData,
+  })
+
+/** How far the changes are that a job planned. They go on for weeks after the job has ended. */
+export const plannedCountsQuery = (job: string) =>
+  queryOptions({
+    queryKey: ['jobs', 'planned changes', job],
+    queryFn: ({ signal }) => api.get<PlannedChangeCounts>('/planned-changes/counts', { job_id: job }, signal),
+    refetchInterval: POLL_MS,
   })
 
 export const isRunning = ({ finished }: Job): boolean => finished === null

@@ -15,19 +15,33 @@ const route = getRouteApi('/signed-in/alerts')
 
 export function PlannedChanges() {
   const search = route.useSearch()
+  const { job } = search
   const navigate = route.useNavigate()
   return (
     <Section
       title="Planned changes"
-      hint="During the period, the old values, the new values and a mix of both are valid."
+      hint={
+        <>
+          During the period, the old values, the new values and a mix of both are valid.
+          {job !== undefined && (
+            <>
+              {' '}
+              Shown are the open changes of one job.{' '}
+              <Link to="/alerts" search={{ tab: 'changes' }} className="underline underline-offset-2">
+                Show all
+              </Link>
+            </>
+          )}
+        </>
+      }
       isFlush
     >
       <PagedTable
         label="Planned changes"
         columns={COLUMNS}
-        list={useQuery(changesQuery({ after: search.after, before: search.before }))}
+        list={useQuery(changesQuery({ after: search.after, before: search.before, job }))}
         skeletonLines={3}
-        onPage={(cursor) => void navigate({ search: { tab: 'changes', ...cursor } })}
+        onPage={(cursor) => void navigate({ search: { tab: 'changes', ...(job !== undefined && { job }), ...cursor } })}
         empty={
           <EmptyState icon={CalendarClock} title="No planned changes">
             <p>

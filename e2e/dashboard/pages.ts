@@ -96,6 +96,17 @@ export const PAGES: readonly PageToShow[] = [
       await page.getByText('Finished').first().waitFor()
     },
   },
+  {
+    name: 'job',
+    path: '/dashboard/jobs',
+    prepare: async (page, { server }) => {
+      const period = { from: '2031-01-01T00:00:00Z', to: '2031-01-02T00:00:00Z' }
+      const data = { action: 'plan', all: true, value: '203.0.113.10', replacement: '203.0.113.20', ...period }
+      await page.request.post('/jobs', { data: { ...data, dry_run: true }, headers: { origin: server.url } })
+      await page.getByRole('link', { name: 'Plan a change from' }).first().click()
+      await page.getByRole('list', { name: 'Results' }).waitFor()
+    },
+  },
   { name: 'jobs-empty', path: '/dashboard/jobs', isEmptyServer: true },
   { name: 'events', path: '/dashboard/events' },
   { name: 'events-empty', path: '/dashboard/events', isEmptyServer: true },

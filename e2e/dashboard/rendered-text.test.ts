@@ -9,6 +9,12 @@ test('finds identifiers, missing spaces and overlapping lines, and nothing else'
     <p>Press onKey Enter</p>
     <p>Send it to <b>sam@northshop.example</b>only.</p>
     <p>Sent to  at 9:30</p>
+    <div style="position: absolute; top: 600px">
+      <dl><dt>from</dt><dd>undefined → 2026-11-27T05:27:09.848Z</dd></dl>
+      <p>Set metadata to [object Object]</p>
+      <p>Checked NaN minutes ago</p>
+      <p>The undefined behavior of null routes; <code>2026-11-27T05:27:09.848Z</code></p>
+    </div>
     <p>Two <b>words</b> and 5<span>s</span>, <code>isActive</code>, octoDNS@example.com</p>
     <p style="position: absolute; top: 200px">One line of text</p>
     <p style="position: absolute; top: 204px">Another line</p>
@@ -21,6 +27,9 @@ test('finds identifiers, missing spaces and overlapping lines, and nothing else'
   expect(await findTextFaults(page)).toEqual([
     'an identifier: Press onKey Enter',
     'two spaces: Sent to  at 9:30',
+    'a value of the program: undefined → 2026-11-27T05:27:09.848Z',
+    'a value of the program: Set metadata to [object Object]',
+    'a value of the program: Checked NaN minutes ago',
     'no space between "sam@northshop.example" and "only."',
     'overlapping: "One line of text" and "Another line"',
     'overlapping: "The upper line" and "A third of it is covered"',

@@ -1,6 +1,9 @@
 import type { Page } from 'playwright-core'
 
-/** What a reader would take for a mistake in the text as it is rendered: identifiers, missing or doubled spaces, lines that overlap. */
+/**
+ * What a reader would take for a mistake in the text as it is rendered: identifiers, values of the program such as undefined, missing or
+ * doubled spaces, lines that overlap.
+ */
 export async function findTextFaults(page: Page): Promise<string[]> {
   return await page.evaluate(collectFaults)
 }
@@ -9,6 +12,8 @@ export async function findTextFaults(page: Page): Promise<string[]> {
 function collectFaults(): string[] {
   type Line = { text: string; node: Text; box: DOMRect }
   const IDENTIFIER = /(?<![\w.@/-])[a-z]+[A-Z][a-z]\w*/
+  /** What JavaScript makes of values that nobody formatted: at an end of the text, or a time in UTC. */
+  const NO_VALUE = /\[object |\bNaN\b|^\s*(?:undefined|null)\b|\b(?:undefined|null)\s*$|\d{4}-\d\d-\d\dT\d\d:\d\d/
   // Code, what users entered, and pictures.
   const NOT_PROSE = 'code, pre, kbd, samp, svg, textarea, input, .font-mono, [aria-hidden="true"], .sr-only'
   const faults: string[] = []
@@ -34,6 +39,8 @@ function collectFaults(): string[] {
     if (parent.closest('script, style')) continue
     const identifier = parent.closest(NOT_PROSE) ? null : node.data.match(IDENTIFIER)
     if (identifier) faults.push(`an identifier: ${node.data.trim().slice(0, 80)}`)
+    if (!parent.closest(NOT_PROSE) && NO_VALUE.test(node.data))
+      faults.push(`a value of the program: ${node.data.trim().slice(0, 80)}`)
     // An inserted value was empty.
     if (!parent.closest(NOT_PROSE) && /\S {2,}\S/.test(node.data))
       faults.push(`two spaces: ${node.data.trim().slice(0, 80)}`)
