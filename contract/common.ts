@@ -50,7 +50,20 @@ export const Instant = (description: string) =>
 
 const TIME = 'Unix seconds or ISO 8601. Without a time zone, UTC.'
 
-export const TimeFilter = (description: string) => Type.String({ description: `${description} ${TIME}`, maxLength: 40 })
+/** `x-time` lets the schema refuse what is not a time, so that one response names every wrong parameter. */
+export const TimeFilter = (description: string) =>
+  Type.String({ description: `${description} ${TIME}`, maxLength: 40, 'x-time': true })
+
+/** The parameter `include`: any of `names`, comma-separated. `x-list` as `x-time`. */
+export const IncludeParameter = (names: readonly string[], example: string) =>
+  Type.Optional(
+    Type.String({
+      description: `Comma-separated: ${names.join(', ')}.`,
+      maxLength: 200,
+      examples: [example],
+      'x-list': names,
+    }),
+  )
 
 /** For a body, in which Unix seconds are a number. */
 export const Time = (description: string) =>

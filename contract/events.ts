@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { MAX_BATCH_EVENTS } from './batches.ts'
-import { firstExample, Instant, pageQuery, StrictObject, TimeFilter } from './common.ts'
+import { firstExample, IncludeParameter, Instant, pageQuery, StrictObject, TimeFilter } from './common.ts'
 import { Diagnosis } from './diagnosis.ts'
 import { Difference } from './difference.ts'
 import { STATES } from './monitors.ts'
@@ -138,14 +138,7 @@ export type EventDetails = Static<typeof EventDetails>
 export const EVENT_INCLUDES = ['reason', 'difference', 'incident', 'monitor'] as const
 export const EVENT_DETAILS_INCLUDES = [...EVENT_INCLUDES, 'diagnosis'] as const
 export type EventInclude = (typeof EVENT_DETAILS_INCLUDES)[number]
-const includeOf = (names: readonly EventInclude[]) =>
-  Type.Optional(
-    Type.String({
-      description: `Comma-separated: ${names.join(', ')}.`,
-      maxLength: 200,
-      examples: ['reason,monitor'],
-    }),
-  )
+const includeOf = (names: readonly EventInclude[]) => IncludeParameter(names, 'reason,monitor')
 
 export const EventDetailsQuery = StrictObject({ include: includeOf(EVENT_DETAILS_INCLUDES) })
 

@@ -1,5 +1,14 @@
 import { type Static, Type } from 'typebox'
-import { firstExample, MAX_LIST_IDS, Name, pageQuery, SET_BY_SERVER, Slug, StrictObject } from './common.ts'
+import {
+  firstExample,
+  IncludeParameter,
+  MAX_LIST_IDS,
+  Name,
+  pageQuery,
+  SET_BY_SERVER,
+  Slug,
+  StrictObject,
+} from './common.ts'
 import { changedLabels, labelFilters, newLabels, responseLabels, withMetadataFilters } from './labels.ts'
 import { MonitorCounts } from './monitor-list.ts'
 
@@ -38,13 +47,7 @@ export const GroupResponse = Type.Object(
   { title: 'Group', additionalProperties: false, examples: [firstExample(Group)] },
 )
 export type GroupResponse = Static<typeof GroupResponse>
-export const GroupInclude = Type.Optional(
-  Type.String({
-    description: `Comma-separated: ${GROUP_INCLUDES.join(', ')}.`,
-    maxLength: 100,
-    examples: ['external_id,tags'],
-  }),
-)
+export const GroupInclude = IncludeParameter(GROUP_INCLUDES, 'external_id,tags')
 
 const webhooks = Type.Array(Type.String({ maxLength: 40 }), {
   maxItems: MAX_LIST_IDS,

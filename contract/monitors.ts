@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Instant, SET_BY_SERVER, StrictObject } from './common.ts'
+import { IncludeParameter, Instant, SET_BY_SERVER, StrictObject } from './common.ts'
 import { Diagnosis } from './diagnosis.ts'
 import { Difference } from './difference.ts'
 import { changedLabels, ExternalId, newLabels, responseLabels } from './labels.ts'
@@ -119,13 +119,7 @@ export const MonitorResponse = Type.Object(
 )
 export type MonitorResponse = Static<typeof MonitorResponse>
 
-export const Include = Type.Optional(
-  Type.String({
-    description: `Comma-separated: ${INCLUDES.join(', ')}.`,
-    maxLength: 200,
-    examples: ['frequency,group'],
-  }),
-)
+export const Include = IncludeParameter(INCLUDES, 'frequency,group')
 
 const subdomain = Type.String({
   maxLength: 255,

@@ -176,6 +176,11 @@ test('a list names every wrong parameter at once, those of the schema and those 
     [`/webhooks/${webhook}/requests`]: 'created_after=soon&limit=0&status=LOST',
     '/webhook-requests': 'since=soon&limit=0&status=LOST',
     '/audit-log': 'limit=0&colour=red',
+    // Not lists, and their handlers run for long or stream.
+    [`/monitors/${monitor}`]: 'include=y&colour=red',
+    '/groups/default': 'include=y&colour=red',
+    [`/monitors/${monitor}/checks`]: 'since=soon&until=late&colour=red',
+    '/organization/checks': 'since=soon&until=late&colour=red',
   }
   for (const [path, query] of Object.entries(wrong)) {
     const answer = await world.call(`${path}${path.includes('?') ? '&' : '?'}${query}`)

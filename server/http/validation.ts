@@ -5,9 +5,21 @@ import { NAME, ONE_LINE, type SchemaOptions, SLUG } from '#contract/common.ts'
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import { METADATA_PREFIX } from '#contract/labels.ts'
 import { type FieldErrors, notFound } from '../problem.ts'
+import { toInstant } from '../times.ts'
 
 const compile = compileLazily<ValidateFunction>((schema) => ajv.compile(schema))
 const ajv = new Ajv({ allErrors: true, verbose: true, strict: false, useDefaults: true })
+ajv.addKeyword({
+  keyword: 'x-time',
+  type: 'string',
+  validate: (_: true, text: string) => !Number.isNaN(toInstant(text)),
+})
+ajv.addKeyword({
+  keyword: 'x-list',
+  type: 'string',
+  validate: (names: string[], text: string) =>
+    text.split(',').every((name) => name.trim() === '' || names.includes(name.trim().toLowerCase())),
+})
 
 /** Carries the errors of all fields from the validator to the error handler. */
 export class InvalidInput extends Error {
@@ -107,6 +119,7 @@ type FieldSchema = SchemaOptions & {
   minimum?: number
   maximum?: number
   secret?: boolean
+  'x-list'?: string[]
 }
 
 type LocatedError = { path: string; error: FieldError }
@@ -150,6 +163,10 @@ function invalidValue({ keyword, params, parentSchema }: ErrorObject, value: unk
     case 'maxItems':
     case 'maxProperties':
       return fieldError('too_many', { max: params.limit })
+    case 'x-time':
+      return fieldError('invalid_time')
+    case 'x-list':
+      return fieldError('invalid_list', { allowed: schema['x-list']!.join(', ') })
     default: {
       const code = FORMATS.get(params.pattern)
       return code ? fieldError(code, { given }) : fieldError('invalid_format', { format: formatOf(schema), given })
