@@ -145,10 +145,14 @@ export const Diagnosis = StrictObject(
     pending: Type.Optional(
       Type.Literal(true, {
         description:
-          'The latest check was inconclusive, so it is repeated at `next_at`. `latest` has what was seen, and why that is not yet a verdict.',
+          'The latest check was inconclusive, or withheld because the network of this server failed. It is repeated. `latest` has what was seen, and why that is not yet a verdict.',
       }),
     ),
-    next_at: Type.Optional(Instant('When the check is repeated, while `pending`.')),
+    next_at: Type.Optional(
+      Instant(
+        'When the check is repeated, while `pending`. Absent while the network of this server fails: within seconds of its return.',
+      ),
+    ),
     latest: Type.Optional(
       StrictObject(confirmation, {
         title: 'Confirmation',

@@ -64,9 +64,11 @@ function writeOf(result: MonitorCheckResult, now: number): CheckWrite {
     case 'unchanged':
       return { result, schedule: { ...regular, streak: streak + 1 } }
     case 'postponed':
-    case 'withheld':
+    case 'withheld': {
       // There is no result, so only the next time changes.
-      return { result, schedule: { ...regular, due_at: soon(result.afterMs), ...postponed(claim, at) } }
+      const schedule = { ...regular, due_at: soon(result.afterMs), ...postponed(claim, at) }
+      return result.kind === 'withheld' ? { result, schedule, ...firstWithheld(result) } : { result, schedule }
+    }
     case 'inconclusive': {
       const counted = inconclusive_count + (isBeforeWaitEnds(claim, at) ? 0 : 1)
       const schedule = { ...regular, due_at: soon(result.afterMs), inconclusive_count: counted }
@@ -195,6 +197,17 @@ function pendingOf(result: Extract<MonitorCheckResult, { kind: 'inconclusive' }>
   const delegation = delegationOf(observations)
   const reached = { name: row.owner || '.', confirmation, at, nextAt, delegation, ...(warnings && { warnings }) }
   return { diagnosis: JSON.stringify(pendingDiagnosis(reached, evidenceOf(observations))) }
+}
+
+/**
+ * Why a monitor that never had a result still has none. Written once, because a withheld check is repeated every few seconds. Other
+ * monitors keep their diagnosis.
+ */
+function firstWithheld(result: Extract<MonitorCheckResult, { kind: 'withheld' }>): Pick<CheckWrite, 'columns'> {
+  const { row, confirmation, at, observations } = result
+  if (!row || row.diagnosis !== null) return {}
+  const reached = { name: row.owner || '.', confirmation, at, nextAt: undefined }
+  return { columns: { diagnosis: JSON.stringify(pendingDiagnosis(reached, evidenceOf(observations))) } }
 }
 
 /** Adds the evidence of a check without a change to the diagnosis of the last change. */

@@ -260,6 +260,30 @@ onBothEngines('checking', (fresh) => {
     await expect.poll(() => notices).toEqual(['outage', 'recovery'])
   })
 
+  test('a first check without a result says that our own network fails, once, and the next one replaces it', async () => {
+    const db = await fresh()
+    const { set, each, monitor, check, read } = await givenChecks(db, { canary: 'canary.example.org' })
+    const id = await monitor({ record_type: 'A', expected_value: ['192.0.2.1'] })
+    each((server) => server.drop('*'))
+    await check()
+    const { state, last_checked, diagnosis } = await read(id)
+    expect([state, last_checked]).toEqual(['UNSET', null])
+    expect(diagnosis).toMatchObject({
+      verdict: { code: 'not_certain' },
+      latest: { confirmation: [{ code: 'own_network_down' }] },
+      pending: true,
+    })
+    // It repeats every few seconds until the network is back.
+    expect(diagnosis).not.toHaveProperty('next_at')
+    await check({ afterMs: 10_000 })
+    expect((await read(id)).diagnosis).toEqual(diagnosis)
+
+    each((server) => server.recover('*'))
+    set('www.example.com', 'A', ['192.0.2.1'])
+    await check({ afterMs: 10_000 })
+    expect(await read(id)).toMatchObject({ state: 'VALID', diagnosis: { verdict: { code: 'as_expected' } } })
+  })
+
   test('a failure while the canary sings is recorded', async () => {
     const { set, each, monitor, check, read } = await givenChecks(await fresh(), { canary: 'canary.example.org' })
     set('canary.example.org', 'A', ['192.0.2.200'])

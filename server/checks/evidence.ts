@@ -131,7 +131,7 @@ type Reached = {
 
 /** The diagnosis of a monitor that has no verdict yet. */
 export function pendingDiagnosis(
-  { name, nextAt, ...reached }: { name: string; nextAt: number } & Reached,
+  { name, nextAt, ...reached }: { name: string; nextAt: number | undefined } & Reached,
   evidence: readonly TimestampedExchange[],
 ): StoredDiagnosis {
   const before = newDiagnosis({ ...reached, reason: { code: 'not_certain', params: { name } }, warnings: [] }, [])

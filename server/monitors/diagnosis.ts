@@ -60,7 +60,8 @@ export function diagnosisResponse({
     ...confirmationResponse(confirmation),
     ...(latest && { latest: confirmationResponse(latest) }),
     warnings: warnings.map(shownWarning),
-    ...(nextAt !== undefined && { pending: true as const, next_at: nextAt }),
+    ...((nextAt !== undefined || verdict.code === 'not_certain') && { pending: true as const }),
+    ...(nextAt !== undefined && { next_at: nextAt }),
   }
 }
 
