@@ -11,7 +11,9 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
+import { openDatabase } from '../server/database/open.ts'
 import { migratedDatabaseUrl } from '../server/testing/database.ts'
 import { formatServers, startDnsTree } from '../server/testing/dns-server-tree.ts'
 import { startReceiver } from '../server/testing/receiver.ts'
@@ -19,7 +21,9 @@ import { PROJECT, run, type Settings, startServer } from '../server/testing/serv
 import { ADMIN, ADMIN_KEY } from '../server/testing/test-server.ts'
 
 /** What the test changes is copied, the rest linked. */
-const COPIED = ['contract', 'server', 'scripts', 'package.json']
+const COPIED = ['contract', 'server', 'scripts', 'dashboard', 'e2e', 'package.json', 'tsconfig.json']
+/** Large, and changed by no recipe. */
+const NOT_COPIED = [join(PROJECT, 'docs/screenshots'), join(PROJECT, 'dashboard/dist')]
 
 type Block = { kind: string; file: string; lines: string[] }
 
@@ -40,12 +44,12 @@ function givenCopy() {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   for (const name of readdirSync(PROJECT)) {
     if (name.startsWith('.git')) continue
-    if (COPIED.includes(name)) cpSync(join(PROJECT, name), join(folder, name), { recursive: true })
-    else if (name === 'docs') {
-      const isText = (source: string) => !source.endsWith('screenshots')
-      cpSync(join(PROJECT, name), join(folder, name), { recursive: true, filter: isText })
+    if ([...COPIED, 'docs'].includes(name)) {
+      const filter = (source: string) => !NOT_COPIED.includes(source)
+      cpSync(join(PROJECT, name), join(folder, name), { recursive: true, filter })
     } else symlinkSync(join(PROJECT, name), join(folder, name))
   }
+  symlinkSync(join(PROJECT, 'dashboard/dist'), join(folder, 'dashboard/dist'))
   return {
     folder,
     /** Applies the changes of a recipe, letter by letter. */
@@ -73,15 +77,20 @@ function givenCopy() {
 const ORDERS = ['created', 'name', 'domain', 'subdomain', 'record_type', 'state', 'incidence_count']
 const TOKEN = 't'.repeat(16)
 
+const OF_BOTH_ENGINES = ['add-a-list-filter.md', 'add-a-worker-loop.md']
 const RECIPES = [
-  ...['list-filter', 'job-action', 'metric', 'channel', 'endpoint', 'record-type', 'warning', 'zone-check'],
-].map((name) => (name === 'endpoint' ? 'add-an-endpoint.md' : `add-a-${name}.md`))
+  ...OF_BOTH_ENGINES,
+  ...['job-action', 'metric', 'channel', 'record-type', 'warning', 'zone-check', 'page'].map(
+    (name) => `add-a-${name}.md`,
+  ),
+  'add-an-endpoint.md',
+]
 
 test.each(['sqlite', 'postgres'] as const)(
   'on %s, the examples of the recipes work when they are followed by the letter, one after the other',
   async (engine) => {
     const { folder, follow } = givenCopy()
-    for (const recipe of engine === 'sqlite' ? RECIPES : ['add-a-list-filter.md']) follow(recipe)
+    for (const recipe of engine === 'sqlite' ? RECIPES : OF_BOTH_ENGINES) follow(recipe)
 
     const { url: databaseUrl, drop } = await migratedDatabaseUrl(engine)
     onTestFinished(drop)
@@ -89,7 +98,7 @@ test.each(['sqlite', 'postgres'] as const)(
       DATABASE_URL: databaseUrl,
       DATA_DIR: join(folder, 'data'),
       WORKERS: '0',
-      ROLES: 'api',
+      ROLES: 'api,delivery',
       SECRET: 's'.repeat(32),
       METRICS_TOKEN: TOKEN,
       WRITE_LIMIT: '0',
@@ -122,6 +131,14 @@ test.each(['sqlite', 'postgres'] as const)(
     expect((await call('/monitors?notify=on_success&state=UNSET&group=default')).body.data).toHaveLength(1)
     expect((await call('/monitors/counts?notify=on_success')).body.active).toBe(1)
     expect((await call('/monitors?notify=never')).body.errors).toHaveProperty('notify')
+
+    // The table of the worker loop was created at the start, and the loop does what is due.
+    const db = await openDatabase(databaseUrl)
+    onTestFinished(() => db.destroy())
+    await sql`insert into due_reminders (organization_id, monitor_id, due_at)
+      select organization_id, id, 0 from monitors where notify = 'on_success'`.execute(db)
+    const reminders = async () => (await sql`select monitor_id from due_reminders`.execute(db)).rows.length
+    await expect.poll(reminders, { timeout: 20_000 }).toBe(0)
     if (engine === 'postgres') return
 
     const job = { action: 'add_value', all: true }
@@ -154,6 +171,8 @@ test.each(['sqlite', 'postgres'] as const)(
     const dns = { DNS_ROOTS: formatServers([tree.root]), DNS_SERVERS: formatServers([resolver]), DNS_CANARIES: 'off' }
     const checked = await inCopy(['server/main.ts', 'check', 'www.example', 'A', '192.0.2.1'], dns)
     expect(checked.stdout).toContain('Warning: example has only one name server, ns1.example.')
+    const types = await run([...TSC, join(folder, 'dashboard')], {}, { cwd: folder }).ended
+    expect(types.stdout + types.stderr).toBe('')
     for (const command of commandsOf('docs/recipes/add-a-warning.md')) await inCopy(command.split(' '), {})
     expect(readFileSync(join(folder, 'docs/reference/reason-codes.md'), 'utf8')).toContain('| `single_name_server` |')
     expect(readFileSync(join(folder, 'docs/reference/zones.md'), 'utf8')).toContain(
@@ -161,6 +180,9 @@ test.each(['sqlite', 'postgres'] as const)(
     )
   },
 )
+
+/** Checks the types of a project, as `npm run check` does. */
+const TSC = [process.execPath, join(PROJECT, 'node_modules/typescript/bin/tsc'), '--noEmit', '-p']
 
 /** The commands that a recipe shows, in the order of its text. */
 const commandsOf = (recipe: string) =>

@@ -20,7 +20,7 @@ export function findUnknownNames(
   others: readonly File[],
 ): string[] {
   // The new files of an example: a recipe names them at their code blocks.
-  const examples = documents.flatMap(({ text }) => [...text.matchAll(/^```ts (\S+)$/gm)].map(([, path]) => path!))
+  const examples = documents.flatMap(({ text }) => [...text.matchAll(/^```tsx? (\S+)$/gm)].map(([, path]) => path!))
   const paths = [...[...documents, ...sources, ...others].map(({ path }) => path), ...examples]
   const code = [...sources.map(({ text }) => text.replace(COMMENT, '')), ...others.map(({ text }) => text)]
   const identifiers = new Set(code.flatMap((text) => text.match(/[A-Za-z_]\w*/g) ?? []))
