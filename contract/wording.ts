@@ -9,7 +9,7 @@ export const STATE_LABELS: Record<MonitorState, string> = {
   INVALID: 'Lookup failed',
   TIMEOUT: 'Timeout',
   BAD_SETUP: 'Misconfigured',
-  UNSET: 'Not checked yet',
+  UNSET: 'No result yet',
 }
 
 /** Whose answers a monitor is about: the labels of `resolution`. */

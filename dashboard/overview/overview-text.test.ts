@@ -104,7 +104,7 @@ describe('the overall state', () => {
     const states = { VALID: 1, UNSET: 1 }
     expect(overallVerdict(overview({ states, active: 2 }), NOW)).toMatchObject({
       tone: 'idle',
-      title: '1 monitor is waiting for the first check',
+      title: '1 monitor has no result yet',
     })
   })
 

@@ -98,11 +98,7 @@ export function overallVerdict(overview: Overview, now: number): Verdict {
   if (waiting > 0) {
     return {
       tone: 'idle',
-      title: plural(
-        waiting,
-        '1 monitor is waiting for the first check',
-        (number) => `${number} monitors are waiting for the first check`,
-      ),
+      title: plural(waiting, '1 monitor has no result yet', (number) => `${number} monitors have no result yet`),
       detail,
     }
   }

@@ -59,7 +59,7 @@ export const STATE_DISPLAY: Record<MonitorState, { label: string; tone: Tone; ic
     label: STATE_LABELS.UNSET,
     tone: 'idle',
     icon: CircleDashed,
-    meaning: 'Not checked since the monitor was created or changed.',
+    meaning: 'No check has had a result since the monitor was created or changed.',
   },
 }
 

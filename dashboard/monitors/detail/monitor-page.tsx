@@ -94,8 +94,8 @@ export function MonitorPage() {
               <>
                 {monitor.diagnosis.pending
                   ? 'What was seen so far. It is not certain yet.'
-                  : 'The latest check that sent more than one query and found no change.'}{' '}
-                {monitor.diagnosis.latest.decided} <EvidenceDate at={monitor.diagnosis.latest.at} />
+                  : `The latest check that sent more than one query and found no change. ${monitor.diagnosis.latest.decided}`}{' '}
+                <EvidenceDate at={monitor.diagnosis.latest.at} />
               </>
             }
             isFlush

@@ -65,7 +65,7 @@ const EXACT = 'Exact: these records and no others.'
 const FLEXIBLE = 'Flexible: these records, others allowed.'
 
 function notComparedText({ state, current_value }: MonitorDetails): string {
-  if (state === 'UNSET') return 'Not compared yet. The first check is pending.'
+  if (state === 'UNSET') return 'Not compared yet: no check has had a certain result.'
   if (current_value === null) return 'No check has returned records yet.'
   return 'The last check returned no records. The live records are from an earlier check.'
 }

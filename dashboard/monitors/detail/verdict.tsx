@@ -69,10 +69,10 @@ export function MonitorVerdict({ monitor, checking }: VerdictProps) {
 }
 
 /** Why the latest check is not a verdict yet, and when the next one comes. */
-function PendingNote({ diagnosis: { latest, next_at } }: { diagnosis: Diagnosis }) {
+function PendingNote({ diagnosis: { verdict, latest, next_at } }: { diagnosis: Diagnosis }) {
   return (
     <p className="max-w-prose text-sm text-soft">
-      The latest check is not certain yet. {latest?.decided}
+      {verdict.code !== 'not_certain' && <>The latest check is not certain yet. {latest?.decided}</>}
       {next_at && (
         <>
           {' '}

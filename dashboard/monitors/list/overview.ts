@@ -48,12 +48,12 @@ export function summaryText({
   if (active + disabled === 0) return 'Your expected records and their current state.'
   if (active === 0) return 'All monitors are disabled.'
   if (failing.monitors > 0) return failingText(failing, active)
-  if (unchecked === active) return 'No monitor has been checked yet.'
+  if (unchecked === active) return 'No monitor has a result yet.'
   if (unchecked === 1) {
-    return `1 of ${active.toLocaleString()} active monitors is not checked yet; the others are valid.`
+    return `1 of ${active.toLocaleString()} active monitors has no result yet; the others are valid.`
   }
   if (unchecked > 1) {
-    return `${unchecked.toLocaleString()} of ${active.toLocaleString()} active monitors are not checked yet; the others are valid.`
+    return `${unchecked.toLocaleString()} of ${active.toLocaleString()} active monitors have no result yet; the others are valid.`
   }
   return 'All active monitors are valid.'
 }
