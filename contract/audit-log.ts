@@ -58,11 +58,11 @@ const Actor = StrictObject(
     type: Type.Enum(AUDIT_ACTORS, {
       type: 'string',
       description:
-        '`person`: a user of the dashboard. `key`: an API key. `operator`: the command line of the server. `system`: the server, a planned change or the payment provider.',
+        '`person`: a user of the dashboard. `key`: an API key. `operator`: the command line of the server. `system`: the server, a planned change, a job or the payment provider.',
     }),
     id: Type.String({
       description:
-        "The agent's id (`agt_…`), the key's id (`key_…`), `operator`, `system`, `stripe`, or the id of a planned change (`pch_…`).",
+        "The agent's id (`agt_…`), the key's id (`key_…`), `operator`, `system`, `stripe`, or the id of a planned change (`pch_…`) or of a job (`job_…`).",
     }),
     label: Type.String({ description: 'The name at that time.' }),
   },

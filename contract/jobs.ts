@@ -8,7 +8,16 @@ import { MonitorChange } from './monitors.ts'
 import { MAX_PLAN_DAYS } from './planned-changes.ts'
 import { UndeliveredQuery } from './webhooks.ts'
 
-type ActionParameter = 'change' | 'group' | 'tags' | 'value' | 'replacement' | 'from' | 'to' | 'requests'
+type ActionParameter =
+  | 'change'
+  | 'group'
+  | 'tags'
+  | 'value'
+  | 'replacement'
+  | 'from'
+  | 'to'
+  | 'requests'
+  | 'delete_empty_groups'
 type Action = {
   /** The parameters that it needs beside its monitors, and those that it may have. */
   needs: readonly ActionParameter[]
@@ -38,8 +47,9 @@ export const JOB_ACTIONS = {
   check: { needs: [], isUndoable: false, description: 'starts a check' },
   delete: {
     needs: [],
+    allows: ['delete_empty_groups'],
     isUndoable: true,
-    description: 'deletes the monitors and their events; their groups stay, also empty ones',
+    description: 'deletes the monitors and their events; their groups stay, unless `delete_empty_groups` is true',
   },
   retry_requests: {
     needs: ['requests'],
@@ -128,6 +138,12 @@ export const NewJob = StrictObject(
     replacement: Type.Optional(value('For `replace` and `plan`: the new expected value.')),
     from: Type.Optional(Time('For `plan`: when the period begins. Default: now.')),
     to: Type.Optional(Time(`For \`plan\`: when the period ends: at most ${MAX_PLAN_DAYS} days after \`from\`.`)),
+    delete_empty_groups: Type.Optional(
+      Type.Boolean({
+        description:
+          'For `delete`: whether groups in which no monitor is left are deleted too. The default group stays, and so do groups that were empty before. An undo restores their monitors in the default group. Default: false.',
+      }),
+    ),
     dry_run: Type.Optional(
       Type.Boolean({ description: 'Whether to report what the job would do without doing it. Default: false.' }),
     ),
@@ -175,7 +191,7 @@ export const Job = StrictObject(
     filter: Json('The filters of the request; empty with `all`, null with `monitors` and `requests` and for an undo.'),
     requests: Json('For `retry_requests`: the filters of the request.'),
     change: Json(
-      'The fields to set; the group of `move` is in `group`, the tags of `tag` and `untag` in `tags`; `replace` and `plan` have `value` and `replacement`, `plan` also `from` and `to`.',
+      'The fields to set; the group of `move` is in `group`, the tags of `tag` and `untag` in `tags`; `replace` and `plan` have `value` and `replacement`, `plan` also `from` and `to`; `delete` has `delete_empty_groups` if it is true.',
     ),
     undo_missing: Type.Integer({
       description:

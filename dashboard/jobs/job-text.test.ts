@@ -43,6 +43,8 @@ test.each([
   [{ action: 'update', change: { frequency: 30 } }, 'Set the check interval to 30 minutes'],
   [{ action: 'update', change: { frequency: 30, notify: 'on_success' } }, 'Change interval, webhook notifications'],
   [{ action: 'move', change: { group: 'shop' } }, 'Move to group shop'],
+  [{ action: 'delete', change: null }, 'Delete'],
+  [{ action: 'delete', change: { delete_empty_groups: true } }, 'Delete, and the groups left empty'],
 ] as const)('the title of a job says what it does', (job, text) => {
   expect(titleOf(job as never)).toBe(text)
 })

@@ -111,7 +111,7 @@ const ACTIONS: Record<Job['action'], ActionText> = {
     ...{ verb: 'Check', would: 'would be checked', did: 'due for a check', cannot: 'cannot be checked' },
   },
   delete: {
-    title: () => 'Delete',
+    title: ({ delete_empty_groups }) => (delete_empty_groups ? 'Delete, and the groups left empty' : 'Delete'),
     ...{ verb: 'Delete', would: 'would be deleted', did: 'deleted', cannot: 'cannot be deleted' },
   },
   retry_requests: {

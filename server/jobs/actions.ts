@@ -2,9 +2,11 @@ import type { JobCode } from '#contract/job-codes.ts'
 import type { JobAction } from '#contract/jobs.ts'
 import { MAX_TAGS } from '#contract/labels.ts'
 import type { MonitorChange } from '#contract/monitors.ts'
-import type { Tenant } from '../context.ts'
+import { systemContext, type Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
+import { deleteEmptyGroup } from '../groups/delete.ts'
+import { lockLinks } from '../groups/links.ts'
 import { findGroups, getDefaultGroup, UNKNOWN_GROUP } from '../groups/resolve.ts'
 import {
   countDeletable,
@@ -49,6 +51,10 @@ export async function performAction(
   const { job } = context
   if (job.action === 'undo') return await undo(db, context, ids)
   if (job.action === 'retry_requests') return await retryRequests(db, context, ids)
+  const jobChange: JobChange | null = job.change === null ? null : JSON.parse(job.change)
+  const deletesGroups = jobChange?.change.delete_empty_groups === true && !job.is_dry_run
+  // Before the monitors, as a request that deletes a group with its monitors does.
+  if (deletesGroups) await lockLinks(db, context.organizationId)
   const rows = await lockMonitors(db, context, ids)
   const existingIds = new Set(rows.map(({ id }) => id))
   const missing = ids
@@ -58,10 +64,22 @@ export async function performAction(
     const count = job.is_dry_run ? rows.length : await countDeletable(db, context, rows)
     const deletable = rows.slice(0, count)
     if (!job.is_dry_run) await deleteMonitors(db, context, deletable, context.now)
+    if (deletesGroups) await deleteGroupsLeftEmpty(db, context, deletable)
     return { results: [...missing, ...deletable.map(deletedResult)], remaining: rows.slice(count).map(({ id }) => id) }
   }
-  const jobChange: JobChange | null = job.change === null ? null : JSON.parse(job.change)
   return { results: [...missing, ...(await MONITOR_ACTIONS[job.action](db, context, rows, jobChange))], remaining: [] }
+}
+
+/** Of the groups of deleted monitors, those that have none left. The audit log names the job as the actor. */
+async function deleteGroupsLeftEmpty(
+  db: Database,
+  { organizationId, job, now }: ActionContext,
+  deleted: readonly MonitorRow[],
+): Promise<void> {
+  const context = systemContext(organizationId, now, { type: 'system', id: job.id, label: job.created_by })
+  const { id: defaultGroup } = await getDefaultGroup(db, context)
+  const groups = new Set(deleted.map(({ group_id }) => group_id).filter((id) => id !== defaultGroup))
+  for (const id of [...groups].sort()) await deleteEmptyGroup(db, context, id, undefined)
 }
 
 /** What an action does to the monitors of a batch: one result for each. `jobChange` is what the request names. */

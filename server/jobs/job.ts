@@ -30,7 +30,7 @@ export type Selection =
 
 /** What the job sets. `groupId`: of the group that `change` names; absent if a dry run would create that group. */
 export type JobChange = {
-  change: MonitorChange & Partial<Replacement> & Partial<PlanPeriod>
+  change: MonitorChange & Partial<Replacement> & Partial<PlanPeriod> & { delete_empty_groups?: true }
   groupId?: string | undefined
 }
 
@@ -46,6 +46,7 @@ export const UNDO_MS = 24 * HOUR_MS
 /** Errors that the schema cannot find. Skips fields of the wrong type, because the schema reports them. Pure. */
 export function newJobErrors(newJob: NewJob, now: number): FieldErrors {
   const { action, monitors, filter, all, requests, change, group, tags, value, replacement, from, to } = newJob
+  const { delete_empty_groups } = newJob
   const errors: FieldErrors = {}
   const isOfRequests = action === 'retry_requests'
   const selections = { monitors, filter, all }
@@ -63,7 +64,7 @@ export function newJobErrors(newJob: NewJob, now: number): FieldErrors {
   // Lists ignore an empty tag, so the job would be for every monitor.
   if (typeof filter?.tag === 'string' && !/[^,\s]/.test(filter.tag)) errors['filter.tag'] = fieldError('empty')
   const { needs = [], allows = [] }: Partial<Parameters> = JOB_ACTIONS[action] ?? {}
-  const parameters = { requests, change, group, tags, value, replacement, to, from }
+  const parameters = { requests, change, group, tags, value, replacement, to, from, delete_empty_groups }
   for (const [field, sent] of Object.entries(parameters)) {
     if (needs.includes(field) && sent === undefined) errors[field] = fieldError('required')
     if (![...needs, ...allows].includes(field) && sent !== undefined)

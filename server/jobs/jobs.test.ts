@@ -295,6 +295,33 @@ onBothEngines('jobs', (_fresh, engine) => {
     expect(await world.deps.db.selectFrom('due_jobs').selectAll().execute()).toEqual([])
   })
 
+  test('a deletion deletes the groups that it leaves empty, if it is asked to', async () => {
+    const { world, ids, run, undo } = await givenWorld(engine, 4)
+    const groups = async () => (await world.call('/groups')).body.data.map(({ slug }: { slug: string }) => slug)
+    for (const [index, group] of ['left', 'kept', 'kept'].entries())
+      await world.call(`/monitors/${ids[index]}`, { method: 'PATCH', body: { group } })
+    await world.call('/groups', { method: 'POST', body: { name: 'Empty before' } })
+
+    await run({ action: 'delete', monitors: [ids[0]], delete_empty_groups: true, dry_run: true })
+    expect(await groups()).toEqual(['default', 'left', 'kept', 'empty-before'])
+    const deletion = { action: 'delete', monitors: [ids[0], ids[1], ids[3]], delete_empty_groups: true }
+    const job = await run(deletion)
+    expect(job).toMatchObject({ changed: 3, change: { delete_empty_groups: true } })
+    expect(await groups()).toEqual(['default', 'kept', 'empty-before'])
+    const { body } = await world.call('/audit-log?order_way=desc&limit=5')
+    const entry = body.data.find(({ action }: { action: string }) => action === 'group.deleted')
+    expect(entry).toMatchObject({ actor: { id: job.id }, object: { label: 'left' } })
+
+    expect(await undo(job.id)).toMatchObject({ changed: 3, failed: 0 })
+    const restored = await world.call(`/monitors/${ids[0]}?include=group`)
+    expect(restored.body).toMatchObject({ id: ids[0], group: 'default' })
+
+    await run({ action: 'delete', monitors: [ids[2]] })
+    expect(await groups()).toContain('kept')
+    const refused = await world.call('/jobs', { method: 'POST', body: { ...deletion, action: 'check' } })
+    expect([refused.status, Object.keys(refused.body.errors)]).toEqual([400, ['delete_empty_groups']])
+  })
+
   test('the plan limits what an undo restores, and how often monitors are checked', async () => {
     const limits = { monitors: 3, min_frequency: 15, event_retention_days: 30, webhooks: 1, agents: 2, api_keys: 3 }
     const plans = JSON.stringify([{ id: 'small', name: 'Small', limits }])

@@ -286,8 +286,12 @@ async function processPart(
 }
 
 /** What open pages load again when the job has ended. */
-const changedLists = ({ action }: JobRow) =>
-  action === 'retry_requests' ? (['webhooks', 'requests'] as const) : (['monitors', 'groups'] as const)
+function changedLists({ action, change }: JobRow) {
+  if (action === 'retry_requests') return ['webhooks', 'requests'] as const
+  // Webhooks show their groups, which such a deletion can delete.
+  if (action === 'delete' && change !== null) return ['monitors', 'groups', 'webhooks'] as const
+  return ['monitors', 'groups'] as const
+}
 
 /** Removes the processed ids, except `remaining`, from the batch. Returns whether it is empty. Throws if another transaction processed them. */
 async function shortenBatch(

@@ -47,9 +47,10 @@ export async function insertJob(db: Database, context: RequestContext, newJob: N
 async function resolveChange(
   db: Database,
   context: RequestContext,
-  { action, change, group, tags, value, replacement, dry_run, from, to }: NewJob,
+  { action, change, group, tags, value, replacement, delete_empty_groups, dry_run, from, to }: NewJob,
 ): Promise<JobChange | undefined> {
   if (tags !== undefined) return { change: { tags } }
+  if (delete_empty_groups) return { change: { delete_empty_groups } }
   if (action === 'plan') {
     const period = planPeriod({ from, to }, context.now)
     return { change: { value: value!, replacement: replacement!, from: toIso(period.from), to: toIso(period.to) } }
