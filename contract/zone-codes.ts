@@ -5,6 +5,7 @@
 export const ZONE_FINDING_CODES = [
   'zone_gone',
   'not_a_zone',
+  'no_name_server_answers',
   'unexpected_name_server',
   'name_servers_differ',
   'name_servers_disjoint',

@@ -51,6 +51,14 @@ type Case = [facts: ZoneFacts, about: string, memory?: ZoneMemory]
 const FINDS: Record<ZoneFindingCode, Case[]> = {
   zone_gone: [[absentFacts(), '', KNOWN]],
   not_a_zone: [[absentFacts(), '', NO_MEMORY]],
+  no_name_server_answers: [
+    [
+      healthyFacts({
+        servers: [firstServer({ response: { kind: 'silent' } }), secondServer({ response: { kind: 'lame' } })],
+      }),
+      '',
+    ],
+  ],
   unexpected_name_server: [
     [healthyFacts({ delegation: { nameServers: [...EXPECTED, 'ns.evil.example'] } }), 'ns.evil.example'],
   ],
@@ -120,6 +128,15 @@ const FINDS: Record<ZoneFindingCode, Case[]> = {
 const FINDS_NOT: Record<ZoneFindingCode, Case[]> = {
   zone_gone: [[absentFacts(), '', NO_MEMORY]],
   not_a_zone: [[absentFacts(), '', KNOWN]],
+  no_name_server_answers: [
+    [second({ kind: 'silent' }), ''],
+    [
+      healthyFacts({
+        servers: [firstServer({ response: { kind: 'silent' } }), secondServer({ response: { kind: 'unknown' } })],
+      }),
+      '',
+    ],
+  ],
   unexpected_name_server: [[healthyFacts({ delegation: { nameServers: ['ns1.example.com'] } }), 'ns1.example.com']],
   name_servers_differ: [[both({ nameServers: ['ns3.example.net'] }), '']],
   name_servers_disjoint: [[both({ nameServers: ['ns1.example.com', 'ns3.example.net'] }), '']],

@@ -11,6 +11,7 @@ import { nameServerWithoutAddress } from './checks/name-server-without-address.t
 import { nameServerWithoutTcp } from './checks/name-server-without-tcp.ts'
 import { nameServersDiffer } from './checks/name-servers-differ.ts'
 import { nameServersDisjoint } from './checks/name-servers-disjoint.ts'
+import { noNameServerAnswers } from './checks/no-name-server-answers.ts'
 import { notAZone } from './checks/not-a-zone.ts'
 import { nsec3Iterations } from './checks/nsec3-iterations.ts'
 import { oldAlgorithm } from './checks/old-algorithm.ts'
@@ -31,6 +32,7 @@ import type { Found, Unknown, ZoneCheck } from './zone-check.ts'
 export const ZONE_CHECKS: Readonly<Record<ZoneFindingCode, ZoneCheck>> = {
   zone_gone: zoneGone,
   not_a_zone: notAZone,
+  no_name_server_answers: noNameServerAnswers,
   unexpected_name_server: unexpectedNameServer,
   name_servers_differ: nameServersDiffer,
   name_servers_disjoint: nameServersDisjoint,
