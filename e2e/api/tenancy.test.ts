@@ -175,6 +175,8 @@ const WITHOUT_ENTRY: [path: string, body: object][] = [
 
 /** Routes that read no rows of tenants, are for operators, or are streams. */
 const WITHOUT_ROWS: Record<string, string> = {
+  '/dashboard/auth/oidc/:provider/start': 'leads to a provider of single sign-on',
+  '/dashboard/auth/oidc/:provider/callback': 'signs in through a provider, in the organizations of its grants',
   '/': 'leads to the dashboard',
   '/docs': 'files',
   '/docs*': 'files',

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { notFound } from '../problem.ts'
 
 /** npm builds it (`scripts/build-dashboard.ts`). */
-const BUILT = fileURLToPath(new URL('../../dashboard/dist/', import.meta.url))
+export const BUILT = fileURLToPath(new URL('../../dashboard/dist/', import.meta.url))
 
 const NOT_BUILT = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Zonewatch</title></head>

@@ -1,9 +1,9 @@
-import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import { PageOf } from '#contract/common.ts'
 import { PublicPage, SetupPage, SetupPageQuery } from '#contract/setup-pages.ts'
 import type { Deps } from '../../deps.ts'
 import { clientNetwork, enforceLimit, refuseUnknownFields } from '../../http/auth-and-rate-limit.ts'
+import { BUILT } from '../../http/dashboard-files.ts'
 import { runIdempotent } from '../../http/idempotency.ts'
 import { Limiter } from '../../http/rate-limiter.ts'
 import { budgetOf } from '../../http/rate-limits.ts'
@@ -79,9 +79,6 @@ const POLICY = [
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'",
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 ].join('; ')
-
-/** Built by npm (`scripts/build-dashboard.ts`). */
-const BUILT = fileURLToPath(new URL('../../dashboard/dist/', import.meta.url))
 
 /** `GET /connect/{token}`: the public page of a customer, with a rate limit for each client network. */
 export function publicPageRoutes({ db, clock, config }: Deps): Routes {
