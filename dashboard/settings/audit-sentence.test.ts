@@ -56,6 +56,13 @@ test.each<[AuditEntry, string]>([
     entry('webhook.updated', { before: { headers: ['A'] }, after: { headers: ['A'] } }),
     'changed the headers of webhook www.example.com A',
   ],
+  [
+    entry('zone.updated', {
+      before: { ignored: [] },
+      after: { ignored: [{ code: 'single_network', about: null, reason: 'One', until: null }] },
+    }),
+    'changed the ignored findings of zone www.example.com A from none to code single_network, reason One',
+  ],
 ])('an entry has a plain sentence', (given, sentence) => {
   expect(auditSentence(given)).toBe(sentence)
 })

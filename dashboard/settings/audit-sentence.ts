@@ -85,14 +85,24 @@ export const fieldLabel = (field: string): string => FIELDS[field] ?? field.repl
 /** A value of `before` or `after` as text. */
 export function valueText(field: string, value: unknown): string {
   if (value === null || value === undefined || value === '') return 'none'
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(String).join(', ')
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(words).join(', ')
   if (field === 'limits') return limitsText(value as Record<string, number>)
   if (field === 'is_exact_match') return value === true ? 'exact' : 'flexible'
   if (field === 'is_active') return value === true ? 'enabled' : 'disabled'
   if (field === 'frequency') return `${String(value)} minutes`
   if (field === 'event_retention_days') return plural(Number(value), '1 day', (number) => `${number} days`)
   if (field === 'notify') return NOTIFY[String(value)] ?? String(value)
-  return String(value)
+  return words(value)
+}
+
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+/** An object, such as an ignored finding or quiet hours, with the names of its fields. */
+function words(value: unknown): string {
+  if (typeof value === 'string' && INSTANT.test(value)) return `${value.slice(0, 16).replace('T', ' ')} UTC`
+  if (typeof value !== 'object' || value === null) return String(value)
+  const fields = Object.entries(value).filter(([, each]) => each !== null && each !== '')
+  return fields.map(([name, each]) => `${fieldLabel(name)} ${[each].flat().map(words).join(', ')}`).join(', ')
 }
 
 const limitsText = (limits: Record<string, number>) =>

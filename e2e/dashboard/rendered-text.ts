@@ -16,6 +16,7 @@ function collectFaults(): string[] {
   const NO_VALUE = /\[object |\bNaN\b|^\s*(?:undefined|null)\b|\b(?:undefined|null)\s*$|\d{4}-\d\d-\d\dT\d\d:\d\d/
   // Code, what users entered, and pictures.
   const NOT_PROSE = 'code, pre, kbd, samp, svg, textarea, input, .font-mono, [aria-hidden="true"], .sr-only'
+  const isDocument = location.pathname.startsWith('/docs')
   const faults: string[] = []
   const lines: Line[] = []
   /** The part that no ancestor cuts off. */
@@ -39,7 +40,8 @@ function collectFaults(): string[] {
     if (parent.closest('script, style')) continue
     const identifier = parent.closest(NOT_PROSE) ? null : node.data.match(IDENTIFIER)
     if (identifier) faults.push(`an identifier: ${node.data.trim().slice(0, 80)}`)
-    if (!parent.closest(NOT_PROSE) && NO_VALUE.test(node.data))
+    // Documents explain what null means.
+    if (!parent.closest(NOT_PROSE) && !isDocument && NO_VALUE.test(node.data))
       faults.push(`a value of the program: ${node.data.trim().slice(0, 80)}`)
     // An inserted value was empty.
     if (!parent.closest(NOT_PROSE) && /\S {2,}\S/.test(node.data))
