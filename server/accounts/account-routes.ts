@@ -39,7 +39,7 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
     protectAccountRoutes(app, deps)
     const background = new Background(deps.log)
     app.addHook('onClose', () => background.close())
-    const oidc = new OidcClient(config.baseUrl, clock.now)
+    const oidc = new OidcClient(config.baseUrl, clock.now, deps.log)
     await app.register(signInRoutes(deps, passwords, background, oidc))
     await app.register(oidcRoutes(deps, oidc, signInCookies(config)))
     await app.register(profileRoutes(deps, passwords))

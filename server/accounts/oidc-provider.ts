@@ -1,4 +1,5 @@
 import type * as Client from 'openid-client'
+import type { Logger } from 'pino'
 import type { OidcProvider } from '../config/oidc.ts'
 
 /** What a provider says of the user who signed in. */
@@ -28,16 +29,20 @@ export const OIDC_MS = 10 * 60_000
 const TIMEOUT_SECONDS = 10
 /** Keys are fetched again when an unknown one signs; the endpoints after this time. */
 const KEEP_MS = 60 * 60_000
+/** So long, a provider that did not respond is not asked again, whoever wants to sign in. */
+const PAUSE_MS = 5_000
 
 /** Speaks with the providers. Loads its library at the first use. */
 export class OidcClient {
   readonly #baseUrl: string
   readonly #now: () => number
+  readonly #log: Pick<Logger, 'warn'>
   readonly #found = new Map<string, { at: number; config: Promise<Client.Configuration> }>()
 
-  constructor(baseUrl: string, now: () => number) {
+  constructor(baseUrl: string, now: () => number, log: Pick<Logger, 'warn'>) {
     this.#baseUrl = baseUrl
     this.#now = now
+    this.#log = log
   }
 
   /** Where to send the browser, and what it must keep. Throws if the provider does not respond. */
@@ -113,7 +118,10 @@ export class OidcClient {
     try {
       return [client, await config]
     } catch (error) {
-      this.#found.delete(provider.id)
+      this.#found.set(provider.id, { at: this.#now() - KEEP_MS + PAUSE_MS, config })
+      // Here and not for each sign-in, of which anybody can begin many.
+      const { message } = error as Error
+      this.#log.warn({ provider: provider.id, reason: message }, 'The provider of single sign-on did not respond.')
       throw error
     }
   }

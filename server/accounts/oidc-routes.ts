@@ -62,8 +62,7 @@ export function oidcRoutes(deps: Deps, client: OidcClient, setCookies: SetCookie
           const { url, pending } = await client.begin(provider, to)
           setCookie(reply, config, 'oidc', seal(pending), OIDC_MS)
           return reply.redirect(url, 303)
-        } catch (err) {
-          log.warn({ ...detailsOf(err), provider: provider.id }, 'The provider of single sign-on did not respond.')
+        } catch {
           return failed(reply, 'unreachable', to)
         }
       },

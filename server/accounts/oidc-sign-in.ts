@@ -66,7 +66,7 @@ async function link(
   identity: Identity,
   now: number,
 ): Promise<Account | OidcRefusal> {
-  if (identity.email === undefined || !/^[^\s@]+@[^\s@]+$/.test(identity.email)) return 'no_email'
+  if (identity.email === undefined || !/^[^\s@]{1,64}@[^\s@]{1,189}$/.test(identity.email)) return 'no_email'
   if (!identity.isEmailVerified && !provider.trustsEmail) return 'unconfirmed_email'
   const email = normalizeEmail(identity.email)
   if (!provider.domains.includes(email.slice(email.lastIndexOf('@') + 1))) return 'foreign_email'

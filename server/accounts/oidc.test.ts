@@ -1,9 +1,10 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { parseProviders } from '../config/oidc.ts'
 import { givenUser, PASSWORD, signIn } from '../testing/accounts.ts'
 import { type Browser, openBrowser } from '../testing/browser.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { type Claims, givenOidcProvider, OIDC_CLIENT, signInAtProvider } from '../testing/oidc-provider.ts'
+import { startReceiver } from '../testing/receiver.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 const CALLBACK = 'http://localhost:8080/dashboard/auth/oidc/company/callback'
@@ -148,6 +149,7 @@ onBothEngines('single sign-on', (_fresh, engine) => {
     ['foreign_email', { email: 'grace@example.com.example.net' }],
     ['foreign_email', { email: 'grace@sub.example.com' }],
     ['no_email', { email: 'grace@example.net @example.com' }],
+    ['no_email', { email: `${'g'.repeat(300)}@example.com` }],
     ['no_access', { groups: ['dns2'] }],
     ['no_access', { groups: { dns: true } }],
   ])('refuses with %s a person with %o, and makes no account', async (problem, more) => {
@@ -269,6 +271,21 @@ describe('the way through the provider', () => {
     expect(away.headers.location).toBe('/dashboard/sign-in?problem=unreachable&to=%2Fzones')
     expect((await begin(browser, undefined, 'nobody')).status).toBe(404)
   })
+})
+
+test('a provider that does not respond is asked once in five seconds, however many sign-ins begin', async () => {
+  const { world } = await givenCompany('sqlite')
+  const receiver = await startReceiver()
+  onTestFinished(() => receiver.close())
+  receiver.answers(500)
+  const [company] = world.deps.config.oidc.providers
+  world.deps.config.oidc = { providers: [{ ...company!, issuer: receiver.url }], isOnly: false }
+  const browser = openBrowser(world)
+  for (let index = 0; index < 5; index++) await begin(browser)
+  expect(receiver.received).toHaveLength(1)
+  world.pass(5_001)
+  await begin(browser)
+  expect(receiver.received).toHaveLength(2)
 })
 
 test('with OIDC_ONLY no password works, and the page knows', async () => {
