@@ -81,7 +81,7 @@ export function clientOf<Ops extends { [Name in keyof Ops]: Operation }>(
 ): ClientOf<Ops> {
   const calls: Calls = {}
   for (const [name, route] of Object.entries<string>(routes)) {
-    const [method = '', path = ''] = route.split(' ')
+    const [path = '', method = 'GET'] = route.split(' ')
     calls[name] = (input = {}, request = {}) => {
       const { body, ...query } = input as Record<string, unknown>
       const filled = path.replace(/\{(\w+)\}/g, (_, parameter: string) => {

@@ -44,7 +44,9 @@ function run(tool: string, args: readonly string[]): void {
 function indexOf({ paths }: Document): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, { operationId }]) =>
-      operationId === undefined ? [] : [{ name: operationId, route: `${method.toUpperCase()} ${path}` }],
+      operationId === undefined
+        ? []
+        : [{ name: operationId, route: method === 'get' ? path : `${path} ${method.toUpperCase()}` }],
     ),
   )
   const typeOf = (name: string) => `T.${name[0]!.toUpperCase()}${name.slice(1)}`

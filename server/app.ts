@@ -36,6 +36,7 @@ import { groupDeletionRoute } from './monitors/group-deletion.ts'
 import { importRoutes } from './monitors/import/routes.ts'
 import { exportRoutes } from './monitors/list/export-routes.ts'
 import { monitorRoutes } from './monitors/routes.ts'
+import { uptimeRoutes } from './monitors/uptime-routes.ts'
 import { metricsRoutes } from './operations/metrics-routes.ts'
 import { serverStatusRoutes } from './operations/server-status-routes.ts'
 import { organizationRoutes } from './organization/routes.ts'
@@ -78,6 +79,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
     await api.register(monitorRoutes(deps))
     await api.register(exportRoutes(deps))
     await api.register(checkHistoryRoutes(deps))
+    await api.register(uptimeRoutes(deps))
     await api.register(externalIdRoutes(deps))
     await api.register(eventRoutes(deps))
     await api.register(groupRoutes(deps))

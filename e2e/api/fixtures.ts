@@ -89,6 +89,7 @@ export async function givenFixtures(world: TestApp, name: string): Promise<Fixtu
       zone,
       key: apiKey,
       name,
+      ids: monitor,
     },
   }
 }

@@ -145,7 +145,8 @@ function comparerOf(raw: Raw) {
   return ({ responses }: Operation, { status, body }: AppResponse): string[] => {
     const response = responses[status]
     const { content } = response?.$ref ? raw.components.responses[nameOf(response.$ref)]! : (response ?? {})
-    const [example] = content ? valuesOf(raw, content['application/json']!) : []
+    const json = content?.['application/json']
+    const [example] = json ? valuesOf(raw, json) : []
     return differences(body, example, named)
   }
 }

@@ -15,6 +15,7 @@ import { copyRoundGaps, insertCheckGaps } from '../monitors/check-gaps.ts'
 import { isFailing, returnToIncidents } from '../monitors/incident-membership.ts'
 import { monitorLabel } from '../monitors/monitor.ts'
 import { createRounds } from '../monitors/rounds.ts'
+import { recordStateChanges, type StateChange } from '../monitors/state-days.ts'
 import { recordProgress } from '../planned-changes/store.ts'
 import { LEASE_MS, reschedule, setSchedules, type Waits } from '../queue/lease-queue.ts'
 import type { WakeUps } from '../queue/wake-up.ts'
@@ -130,19 +131,23 @@ async function writeInTransaction(db: Database, writes: readonly CheckWrite[], n
     }),
   )
   const newEvents: NewEvent[] = []
+  const stateChanges: StateChange[] = []
   const found: { id: string; organization_id: string }[] = []
   for (const { result, columns, event, planned } of existing) {
     if (!columns || !held.has(result.claim)) continue
-    const { id, organization_id, group_id, notify } = monitors.get(result.claim.monitor_id)!
+    const monitor = monitors.get(result.claim.monitor_id)!
+    const { id, organization_id, group_id, notify } = monitor
     if (planned) await recordPlannedChange(db, result.row!, planned, now)
     if (Object.keys(columns).length > 0) {
       await updateTenantRow(db, 'monitors', { organizationId: organization_id }, id, columns)
     }
+    if (columns.state !== undefined && columns.state !== monitor.state) stateChanges.push({ monitor, at: result.at })
     if (columns.state === 'VALID') found.push({ id, organization_id })
     if (event) newEvents.push({ event: { ...event, group_id }, notify: notify as Notify })
     else if (result.kind === 'verdict' && result.claim.fingerprint === null && isFailing(result.row!.state))
       await returnToIncidents(db, organization_id, [id], now)
   }
+  await recordStateChanges(db, stateChanges)
   await endFoundWaits(db, found, now)
   await reportEvents(db, newEvents, now)
   return { events: newEvents.length, lost: existing.length - held.size }
@@ -179,7 +184,7 @@ async function lockMonitors(db: Database, changes: readonly CheckWrite[]) {
   if (locked.length === 0) return new Map()
   const rows = await db
     .selectFrom('monitors')
-    .select(['id', 'organization_id', 'group_id', 'notify', 'version'])
+    .select(['id', 'organization_id', 'group_id', 'notify', 'version', 'state', 'created_at'])
     .where(isOneOfTenants(db, 'monitors', locked))
     .orderBy('id')
     .modifyEnd(forUpdate(db))

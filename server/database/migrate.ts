@@ -20,6 +20,7 @@ import { organizationOfRemovedWebhooks } from './migrations/0024-organization-of
 import { deletion } from './migrations/0025-deletion.ts'
 import { singleSignOn } from './migrations/0026-single-sign-on.ts'
 import { zoneAlerts } from './migrations/0027-zone-alerts.ts'
+import { stateDays } from './migrations/0029-state-days.ts'
 import { DIALECTS, type Dialect, type Migration } from './migrations/dialect.ts'
 
 /** In order, never changed once released. The number of a migration is its position here, from 1. */
@@ -43,6 +44,7 @@ export const MIGRATIONS: readonly Migration[] = [
   deletion,
   singleSignOn,
   zoneAlerts,
+  stateDays,
 ]
 
 /** The id of the advisory lock that every migrating process takes. Any constant. */

@@ -1,4 +1,4 @@
-import type { Once } from './schema.ts'
+import type { Json, Once } from './schema.ts'
 
 /** A round that began or ended late, or before which rounds were skipped: of each monitor that was in it. `monitors/check-gaps.ts`. */
 export type RoundGapsTable = {
@@ -35,4 +35,14 @@ export type PastSchedulesTable = {
   frequency: Once<number>
   /** The last check before the change. */
   last_checked_at: Once<number | null>
+}
+
+/** A day (UTC) on which the state of a monitor changed. `monitors/state-days.ts`. */
+export type StateDaysTable = {
+  organization_id: Once<string>
+  monitor_id: Once<string>
+  /** Its first instant. */
+  day: Once<number>
+  /** A JSON list of spans `[state, milliseconds]` from the beginning of the day to its last change. */
+  spans: Json
 }

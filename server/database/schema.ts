@@ -26,6 +26,7 @@ export type Tables = {
   round_gaps: checks.RoundGapsTable
   check_gaps: checks.CheckGapsTable
   past_schedules: checks.PastSchedulesTable
+  state_days: checks.StateDaysTable
   events: EventsTable
   last_event_times: LastEventTimesTable
   webhooks: webhooks.WebhooksTable

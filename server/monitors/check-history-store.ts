@@ -8,8 +8,8 @@ import type { Database } from '../database/database.ts'
 import { invalid, notFound } from '../problem.ts'
 import { DAY_MS } from '../times.ts'
 import { yieldToEventLoop } from '../yield.ts'
-import { findRoundGaps } from './check-gaps.ts'
-import { type CheckCounts, type CheckHistory, type CountedGap, checkHistory } from './check-history.ts'
+import { findRoundGaps, type Gap } from './check-gaps.ts'
+import { type CheckCounts, type CheckHistory, type CountedGap, checkHistory, type Monitored } from './check-history.ts'
 import { lastCheckedAt } from './last-round.ts'
 
 /** Gaps that ended longer ago are deleted. */
@@ -40,7 +40,7 @@ export async function getMonitorHistory(
   now: number,
 ): Promise<MonitorHistory & { lastCheckedAt: number | null }> {
   const recorded = await recordedPart(db, period, now)
-  const row = await selectMonitors(db, tenant).where('monitors.id', '=', id).executeTakeFirst()
+  const row = await selectChecked(db, tenant).where('monitors.id', '=', id).executeTakeFirst()
   if (!row) throw notFound()
   const history = newHistory({ ...recorded, since: Math.max(recorded.since, row.created_at) })
   const [own] = await readHistories(db, tenant, [row], history.period, now)
@@ -63,7 +63,7 @@ export async function getOrganizationHistory(
   let monitors = 0
   let after = ''
   for (let size = 1; !stop.aborted; await yieldToEventLoop()) {
-    const rows = await selectMonitors(db, tenant)
+    const rows = await selectChecked(db, tenant)
       .where('monitors.id', '>', after)
       .orderBy('monitors.id')
       .limit(size)
@@ -92,7 +92,7 @@ async function recordedPart(db: Database, { since, until }: Period, now: number)
   return { since: first, until: Math.min(until, now) }
 }
 
-const selectMonitors = (db: Database, { organizationId }: Tenant) =>
+export const selectChecked = (db: Database, { organizationId }: Tenant) =>
   db
     .selectFrom('monitors')
     .innerJoin('due_checks', (join) =>
@@ -105,15 +105,27 @@ const selectMonitors = (db: Database, { organizationId }: Tenant) =>
     .select(lastCheckedAt.as('last_checked_at'))
     .where('monitors.organization_id', '=', organizationId)
 
-type Row = Awaited<ReturnType<ReturnType<typeof selectMonitors>['execute']>>[number]
+/** A monitor, and what its checks are computed from. */
+export type CheckedRow = Awaited<ReturnType<ReturnType<typeof selectChecked>['execute']>>[number]
 
 async function readHistories(
   db: Database,
-  { organizationId }: Tenant,
-  rows: readonly Row[],
+  tenant: Tenant,
+  rows: readonly CheckedRow[],
   period: Period,
   now: number,
 ): Promise<CheckHistory[]> {
+  const read = await readGaps(db, tenant, rows, period)
+  return read.map(({ monitored, gaps }) => checkHistory(monitored, gaps, period, now))
+}
+
+/** The schedules and the recorded gaps of these monitors, in their order. Gaps that ended before the period are left out. */
+export async function readGaps(
+  db: Database,
+  { organizationId }: Tenant,
+  rows: readonly CheckedRow[],
+  period: Period,
+): Promise<{ monitored: Monitored; gaps: Gap[] }[]> {
   const ids = rows.map(({ id }) => id)
   const past = await db
     .selectFrom('past_schedules')
@@ -140,7 +152,7 @@ async function readHistories(
       ...{ lastCheckedAt: row.last_checked_at, postponedSince: row.postponed_since, past: pastOf.get(row.id) ?? [] },
     }
     const gaps = [...(ownOf.get(row.id) ?? []), ...(gapsOfRounds.get(row.id) ?? [])]
-    return checkHistory(monitored, gaps, period, now)
+    return { monitored, gaps }
   })
 }
 
@@ -164,7 +176,7 @@ function add(history: MonitorHistory, monitorId: string, { gaps, ...counts }: Ch
 /** In milliseconds. */
 export const lengthOf = ({ from, until }: CountedGap, now: number): number => (until ?? now) - from
 
-/** Deletes old gaps and schedules of all organizations, in small batches, until `stop`. */
+/** Deletes old gaps, schedules and days of all organizations, in small batches, until `stop`. */
 export async function deleteOldGaps({ db, clock }: { db: Database; clock: Clock }, stop: AbortSignal): Promise<void> {
   const before = clock.now() - CHECK_HISTORY_MS
   const rounds = db.selectFrom('round_gaps').where('started_at', '<', before).orderBy('started_at')
@@ -180,5 +192,13 @@ export async function deleteOldGaps({ db, clock }: { db: Database; clock: Clock 
         deleteBatch(db, table, ['organization_id', 'monitor_id', 'until_at'], old),
       )
     }
+    const days = db
+      .selectFrom('state_days')
+      .where('organization_id', '=', organizationId)
+      .where('day', '<', before - DAY_MS)
+      .orderBy('day')
+    await deleteInBatches(clock, stop, () =>
+      deleteBatch(db, 'state_days', ['organization_id', 'monitor_id', 'day'], days),
+    )
   })
 }

@@ -14,6 +14,7 @@ import { auditOf, COLUMN_TYPES, type MonitorRow, monitorLabel } from './monitor.
 import { leaveRounds } from './rounds.ts'
 import { insertDueChecks } from './schedule.ts'
 import { nextDueAt, slotOf } from './slots.ts'
+import { forgetStates } from './state-days.ts'
 import { lockMonitor } from './store.ts'
 
 /** Events deleted in one transaction: their evidence makes them large. */
@@ -174,6 +175,7 @@ export async function restoreMonitors(
   // Its history was deleted with it.
   const unknown = rows.map((row) => ({ row: { ...row, is_active: 0 as const }, last_checked_at: null }))
   await insertPastSchedules(db, unknown, now)
+  await forgetStates(db, rows, now)
   await insertLabels(db, MONITOR_LABELS, rows)
   await adjustMonitorCounts(
     db,

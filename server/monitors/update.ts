@@ -15,6 +15,7 @@ import { leaveIncidents } from './incident-membership.ts'
 import { auditOf, type MonitorRow, monitorLabel } from './monitor.ts'
 import { parseChange } from './parse-monitor.ts'
 import { type MonitorUpdate, rescheduleChecks } from './schedule.ts'
+import { recordStateChanges } from './state-days.ts'
 import { lockMonitor } from './store.ts'
 
 /** Throws `not_found`, a 412, and a 400 with the errors of the change and those that the schema found. */
@@ -135,6 +136,11 @@ export async function updateMonitors(
   const left = updates.filter(({ changed }) => changed.resetsState || changed.columns.is_active === 0)
   await leaveIncidents(db, organizationId, idsOf(left), now)
   const reset = idsOf(updates.filter(({ changed }) => changed.resetsState))
+  const unset = updates.filter(({ changed: { columns } }) => columns.state !== undefined)
+  await recordStateChanges(
+    db,
+    unset.map(({ row }) => ({ monitor: row, at: now })),
+  )
   await restartWaits(db, organizationId, reset, now)
   await cancelPlannedChanges(db, tenant, reset, now)
   const moves = updates.flatMap(({ row, groupId }): [string, number][] =>

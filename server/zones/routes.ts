@@ -1,4 +1,5 @@
 import { PageOf } from '#contract/common.ts'
+import { UptimeOfMonitors, UptimeQuery } from '#contract/uptime.ts'
 import {
   NewZone,
   NewZones,
@@ -11,9 +12,12 @@ import {
   ZoneList,
   ZoneQuery,
 } from '#contract/zones.ts'
+import type { RequestContext } from '../context.ts'
 import type { Deps } from '../deps.ts'
 import { runIdempotent } from '../http/idempotency.ts'
 import { NoContent, Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
+import { CsvResponses, sendCsv, UPTIME_CSV_DESCRIPTION, UPTIME_SUM_DESCRIPTION } from '../monitors/uptime-response.ts'
+import { sumUptimes } from '../monitors/uptime-store.ts'
 import {
   deleteZone,
   getZone,
@@ -31,7 +35,7 @@ const params = Params('zone')
 const takesIfMatch = { takesIfMatch: true }
 
 /** Zones that are looked at every hour, and what was found. */
-export function zoneRoutes({ db, keyring, config }: Deps): Routes {
+export function zoneRoutes({ db, keyring, config, readList }: Deps): Routes {
   return async (app) => {
     tagRoutes(app, 'Zones')
     const list = {
@@ -149,6 +153,35 @@ export function zoneRoutes({ db, keyring, config }: Deps): Routes {
     }
     app.get('/zones/:zone/events', { schema: events }, ({ params, query, context }) =>
       listZoneEvents(db, keyring, context, params.zone, query),
+    )
+
+    const sumUp = (context: RequestContext, idOrName: string, { days = 90 }: UptimeQuery) =>
+      readList(context, async (db) => {
+        const { name } = await getZone(db, context, idOrName)
+        return await sumUptimes(db, context, { column: 'domain', value: name }, days)
+      })
+    const uptime = {
+      operationId: 'getZoneUptime',
+      summary: 'Get the uptime of the monitors of a zone',
+      description: `${UPTIME_SUM_DESCRIPTION} A monitor is in the zone that is its \`domain\`.`,
+      params,
+      querystring: UptimeQuery,
+      response: Responses(200, UptimeOfMonitors),
+    }
+    app.get('/zones/:zone/uptime', { schema: uptime }, ({ params, query, context }) =>
+      sumUp(context, params.zone, query),
+    )
+
+    const uptimeCsv = {
+      operationId: 'exportZoneUptime',
+      summary: 'Export the uptime of the monitors of a zone as CSV',
+      description: UPTIME_CSV_DESCRIPTION,
+      params,
+      querystring: UptimeQuery,
+      response: CsvResponses,
+    }
+    app.get('/zones/:zone/uptime.csv', { schema: uptimeCsv }, async ({ params, query, context }, reply) =>
+      sendCsv(reply, await sumUp(context, params.zone, query)),
     )
   }
 }
