@@ -1,3 +1,4 @@
+import type { MonitorState } from './monitors.ts'
 import type { VerdictReason } from './reasons.ts'
 
 /** The parameters of the causes on the dashboard's overview. `observed` and `expected`: the values, if all monitors of the cause have the same. */
@@ -84,8 +85,63 @@ export type CauseCode = keyof typeof CAUSES
 
 export type CauseReason = { code: CauseCode | VerdictReason['code']; params: object; text: string }
 
+/** `owner` and `recordType`: of the first monitor. `current` and `expected`: set if all monitors have the same. */
+type CauseInput = {
+  state: MonitorState
+  domain: string
+  count: number
+  owner: string
+  recordType: string
+  current?: readonly string[]
+  expected?: readonly string[]
+  /** The reason of the check, if `count` is 1. */
+  reason?: CauseReason
+}
+
+/** What is wrong, as a code with parameters and as text. Pure. */
+export function causeReasonOf(input: CauseInput): CauseReason {
+  const { state, count, owner, recordType, domain, current = [], expected = [] } = input
+  const one = count === 1
+  const params = { name: owner, record_type: recordType, count, domain, observed: current, expected }
+  switch (state) {
+    case 'MISMATCH':
+      if (input.reason) return input.reason
+      if (!isShort(current)) return causeReason(one ? 'answers_differ' : 'records_differ', params)
+      if (!isShort(expected)) return causeReason(one ? 'answers_unexpected' : 'records_answer_unexpected', params)
+      return causeReason(one ? 'answers_instead' : 'records_answer_instead', params)
+    case 'NOT_FOUND':
+      return input.reason ?? causeReason(one ? 'name_not_found' : 'names_not_found', params)
+    case 'NO_DATA':
+      return input.reason ?? causeReason(one ? 'record_missing' : 'records_missing', params)
+    case 'TIMEOUT':
+      return causeReason(one ? 'record_times_out' : 'records_time_out', params)
+    case 'INVALID':
+      return input.reason ?? causeReason(one ? 'lookup_fails' : 'lookups_fail', params)
+    case 'BAD_SETUP':
+      return input.reason ?? causeReason(one ? 'name_misconfigured' : 'names_misconfigured', params)
+    case 'UNSET':
+    case 'VALID':
+      throw new Error(`${state} is no failure.`)
+  }
+}
+
+const MAX_VALUES = 3
+const MAX_VALUE_LENGTH = 60
+
+/** Long values are not part of the text. The monitor's page shows them. */
+function isShort(values: readonly string[]): boolean {
+  if (values.length === 0 || values.length > MAX_VALUES) return false
+  return values.every((value) => value.length <= MAX_VALUE_LENGTH && value.trim() !== '')
+}
+
+/** The values of these JSON texts, if all are the same. */
+export function commonValues(texts: readonly (string | null)[]): string[] | undefined {
+  const [first] = texts
+  return first && texts.every((text) => text === first) ? JSON.parse(first) : undefined
+}
+
 /** Selects the parameters that the code uses. */
-export function causeReason(code: CauseCode, values: CauseParams): CauseReason {
+function causeReason(code: CauseCode, values: CauseParams): CauseReason {
   const { params, text } = CAUSES[code] as Template<keyof CauseParams>
   return { code, params: Object.fromEntries(params.map((name) => [name, values[name]])), text: text(values) }
 }

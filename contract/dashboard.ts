@@ -3,6 +3,7 @@ import type { CauseReason } from './causes.ts'
 import { Instant, Nullable, organizationField, StrictObject } from './common.ts'
 import { Event } from './events.ts'
 import { IMPORT_REASONS } from './import-codes.ts'
+import { Incident } from './incidents.ts'
 import { newLabels } from './labels.ts'
 import { STATES } from './monitors.ts'
 import { RECORD_TYPES } from './record-types.ts'
@@ -58,7 +59,9 @@ export const Overview = StrictObject({
   active: Type.Integer(),
   disabled: Type.Integer(),
   failing: Failing,
-  /** At most 20, the largest first, then the newest. `more`: how many other causes there are. */
+  /** The open ones, at most 20: those that nobody acknowledged first, then the largest, then the newest. */
+  incidents: Type.Array(Incident),
+  /** What fails outside of incidents: at most 20 causes, the largest first, then the newest. `more`: how many others there are. */
   attention: Type.Array(Cause),
   more: Type.Integer(),
   /** The newest changes, at most 10, without first results. */

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Instant, Nullable, pageQuery, StrictObject, Time } from './common.ts'
 import { STATES } from './monitors.ts'
+import { RECORD_TYPES } from './record-types.ts'
 
 const CAUSE_KINDS = ['zone', 'value', 'target', 'name_server', 'provider', 'parent', 'upstream'] as const
 
@@ -38,6 +39,24 @@ export const Incident = StrictObject(
     assignee: Nullable(Type.String({ description: 'The id of the agent (`agt_…`) who takes care of it.' })),
     snoozed_until: Nullable(Instant('No alerts about it are sent before this time.')),
     note: Nullable(Type.String()),
+    headline: Type.String({ description: 'What is wrong, in a sentence. Once resolved: what failed, and how.' }),
+    advice: Nullable(
+      Type.String({
+        description: 'What to do, for the monitor or zone that failed first; null if nothing is to be done.',
+      }),
+    ),
+    first_monitors: Type.Array(
+      StrictObject({
+        id: Type.String({ description: 'Begins with `mon_`.' }),
+        name: Type.String({ description: 'The name of the record.' }),
+        record_type: Type.Enum(RECORD_TYPES),
+        state: Type.Enum(STATES, { description: 'With which it failed.' }),
+      }),
+      {
+        description:
+          'At most 3 of the failing monitors, those that failed first; once resolved, of all. `GET /incidents/{incident}/monitors` lists all.',
+      },
+    ),
   },
   {
     title: 'Incident',
@@ -59,6 +78,11 @@ export const Incident = StrictObject(
         assignee: 'agt_01kaj3x7v8q2n5m4r6t9w0y1zb',
         snoozed_until: null,
         note: 'The registrar suspended the domain.',
+        headline: '400 names of example.com do not exist (NXDOMAIN).',
+        advice: 'For www.example.com: Create www.example.com at your DNS provider with 192.0.2.1 as its A record.',
+        first_monitors: [
+          { id: 'mon_01kaj3x7v8q2n5m4r6t9w0y1zb', name: 'www.example.com', record_type: 'A', state: 'NOT_FOUND' },
+        ],
       },
     ],
   },
@@ -116,6 +140,9 @@ export const IncidentQuery = StrictObject({
   ),
   cause: Type.Optional(Type.Enum(CAUSE_KINDS, { description: 'Only incidents whose monitors share this.' })),
   zone_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only incidents in which this zone failed.' })),
+  monitor_id: Type.Optional(
+    Type.String({ maxLength: 40, description: 'Only the open incident in which this monitor fails.' }),
+  ),
   since: Type.Optional(Time('Only incidents opened at this time or later.')),
   group: Type.Optional(
     Type.String({
@@ -129,7 +156,7 @@ export type IncidentQuery = Static<typeof IncidentQuery>
 
 export const INCIDENT_ENTRIES = [
   ...(['opened', 'sent', 'not_sent', 'acknowledged', 'unacknowledged', 'assigned', 'snoozed', 'noted'] as const),
-  'resolved',
+  ...(['joined', 'recovered', 'left', 'planned', 'resolved'] as const),
 ] as const
 export type EntryKind = (typeof INCIDENT_ENTRIES)[number]
 export const IncidentEntry = StrictObject(
@@ -138,13 +165,14 @@ export const IncidentEntry = StrictObject(
     occurred: Instant('When it happened.'),
     kind: Type.Enum(INCIDENT_ENTRIES, {
       type: 'string',
-      description: '`sent`, `not_sent`: an alert. `opened`, `resolved`: by the server. The others: what people did.',
+      description:
+        '`sent`, `not_sent`: an alert. `opened`, `joined`, `recovered`, `left`, `resolved`: by the server; monitors leave an incident when they are disabled, deleted or changed. `planned`: a change of records. The others: what people did.',
     }),
     actor: Nullable(Type.String({ description: 'Who did it, or which channel; null for the server.' })),
     detail: Nullable(
       Type.String({
         description:
-          'The first monitor, the title of the message, why it was not sent, the assignee, the time of the snooze, or the note.',
+          'The first monitor, how many monitors joined, recovered or left, the title of the message, why it was not sent, the assignee, when the snooze or the period of the planned change ends, or the note.',
       }),
     ),
     alert_id: Nullable(Type.String()),

@@ -184,6 +184,10 @@ const alerts = createRoute({
   validateSearch: pickSearch('tab', 'incident', 'group', 'job', 'open', 'after', 'before'),
   component: lazy(() => import('./alerts/alerts-page.tsx'), 'AlertsPage'),
 })
+const incident = createRoute({
+  ...page('incidents/$incident'),
+  component: lazy(() => import('./incidents/incident-page.tsx'), 'IncidentPage'),
+})
 const team = createRoute({
   ...page('team'),
   validateSearch: pickSearch('open'),
@@ -231,6 +235,7 @@ const tree = root.addChildren([
     zones,
     zone,
     alerts,
+    incident,
     team,
     settings,
     server,

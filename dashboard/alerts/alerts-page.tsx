@@ -1,12 +1,12 @@
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, Navigate } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense } from 'react'
+import { Incidents } from '../incidents/incidents.tsx'
 import { failingText } from '../monitors/failing.tsx'
 import { useOverview } from '../monitors/list/overview.ts'
 import { Page, Skeleton } from '../ui/page.tsx'
 import { Tabs } from '../ui/tabs.tsx'
 import { AlertLog } from './alert-log.tsx'
 import { Channels } from './channels.tsx'
-import { IncidentDialog, Incidents } from './incidents.tsx'
 import { MailNote } from './mail-note.tsx'
 import { Rules } from './rules.tsx'
 
@@ -26,6 +26,8 @@ export function AlertsPage() {
   const overview = useOverview()
   const tab = TABS.find((each) => each === search.tab) ?? 'incidents'
   const setTab = (next: Tab) => void navigate({ search: next === 'incidents' ? {} : { tab: next } })
+  // The links in messages of older versions.
+  if (search.incident) return <Navigate to="/incidents/$incident" params={{ incident: search.incident }} replace />
   return (
     <Page
       title="Alerts"
@@ -56,12 +58,6 @@ export function AlertsPage() {
           { value: 'log', label: 'Log', content: tab === 'log' && <AlertLog /> },
         ]}
       />
-      {search.incident && (
-        <IncidentDialog
-          id={search.incident}
-          onClose={() => void navigate({ search: ({ incident: _incident, ...others }) => others })}
-        />
-      )}
     </Page>
   )
 }

@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { AlertRule, Channel, ChannelTypeInfo } from '#contract/alerts.ts'
-import type { Alert, AlertInFull, Incident, IncidentEntry } from '#contract/incidents.ts'
+import type { Alert, AlertInFull } from '#contract/incidents.ts'
 import type { MaintenanceWindow } from '#contract/maintenance.ts'
 import type { MonitorAlertRules } from '#contract/monitor-alert-rules.ts'
 import type { PlannedChange } from '#contract/planned-changes.ts'
@@ -29,34 +29,6 @@ export const rulesQuery = queryOptions({
 })
 
 const cursorOf = ({ after, before }: Query): Query => ({ after, before })
-
-export const incidentsQuery = (search: Query) =>
-  queryOptions({
-    queryKey: ['incidents', cursorOf(search), search.group],
-    queryFn: ({ signal }) =>
-      api.get<Page<Incident>>(
-        '/incidents',
-        { limit: PAGE_SIZE, order_way: 'desc', group: search.group, ...cursorOf(search) },
-        signal,
-      ),
-    placeholderData: keepPreviousData,
-    refetchInterval: POLL_MS,
-  })
-
-export const incidentQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['incidents', 'one', id],
-    queryFn: ({ signal }) => api.get<Incident>(`/incidents/${id}`, {}, signal),
-    refetchInterval: POLL_MS,
-  })
-
-export const incidentEntriesQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['incidents', 'timeline', id],
-    queryFn: ({ signal }) =>
-      api.get<Page<IncidentEntry>>(`/incidents/${id}/timeline`, { ...MAX_PAGE, order_way: 'desc' }, signal),
-    refetchInterval: POLL_MS,
-  })
 
 /** Refetched with the monitor, because its first result can make rules apply. */
 export const monitorRulesQuery = (id: string) =>

@@ -12,8 +12,12 @@ import {
 } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { Cause, Overview } from '#contract/dashboard.ts'
+import type { Incident } from '#contract/incidents.ts'
+import { visibleLines } from '#contract/visible-text.ts'
 import { plural } from '#contract/wording.ts'
 import { useConnection } from '../connection.ts'
+import { IncidentActions, IncidentStanding } from '../incidents/controls.tsx'
+import { failedText, incidentDisplay, incidentLabel, isSnoozed } from '../incidents/incident-text.ts'
 import { FailingNote } from '../monitors/failing.tsx'
 import { cx } from '../ui/class-names.ts'
 import { Code } from '../ui/page.tsx'
@@ -26,7 +30,7 @@ const ICONS: Record<Tone, LucideIcon> = { good: CircleCheck, bad: TriangleAlert,
 
 /** The overall state, and the issues: problems of the server first, then webhooks, then monitors by cause. */
 export function Attention({ overview, asOf, problem }: { overview: Overview; asOf: number; problem: Error | null }) {
-  const { attention, more, webhooks, failing } = overview
+  const { incidents, attention, more, webhooks, failing } = overview
   const { isLost } = useConnection()
   const now = useNow()
   const alerts = serverAlerts(overview, now)
@@ -38,7 +42,7 @@ export function Attention({ overview, asOf, problem }: { overview: Overview; asO
       <p role="status" className="sr-only">
         {[...alerts.map(({ title }) => title), ...webhooks.trouble.map(webhookSentence)].join(' ')}
       </p>
-      {alerts.length + attention.length + webhooks.trouble.length > 0 && (
+      {alerts.length + incidents.length + attention.length + webhooks.trouble.length > 0 && (
         <ul className="divide-y divide-line border-t border-line">
           {alerts.map((alert) => (
             <AlertLine key={alert.key} alert={alert} />
@@ -46,8 +50,15 @@ export function Attention({ overview, asOf, problem }: { overview: Overview; asO
           {webhooks.trouble.map((webhook) => (
             <WebhookLine key={webhook.id} webhook={webhook} />
           ))}
+          {incidents.map((incident) => (
+            <IncidentLine key={incident.id} incident={incident} />
+          ))}
           {attention.map((cause) => (
-            <CauseLine key={`${cause.domain} ${cause.state} ${cause.reason.text}`} cause={cause} />
+            <CauseLine
+              key={`${cause.domain} ${cause.state} ${cause.reason.text}`}
+              cause={cause}
+              isNeverValid={failing.failed_now === 0}
+            />
           ))}
         </ul>
       )}
@@ -56,6 +67,14 @@ export function Attention({ overview, asOf, problem }: { overview: Overview; asO
           {plural(unnamed, '1 more webhook:', (number) => `${number} more webhooks:`)}{' '}
           <Link to="/webhooks" className="rounded-sm text-accent-ink hover:underline">
             all webhooks
+          </Link>
+        </p>
+      )}
+      {failing.incidents > incidents.length && (
+        <p className="border-t border-line px-4 py-3 text-sm text-faint">
+          {plural(failing.incidents - incidents.length, '1 more incident:', (number) => `${number} more incidents:`)}{' '}
+          <Link to="/alerts" className="rounded-sm text-accent-ink hover:underline">
+            all incidents
           </Link>
         </p>
       )}
@@ -99,14 +118,16 @@ type LineProps = {
   /** The whole line is a link. */
   isLink: boolean
   below?: ReactNode
+  /** Buttons, instead of the arrow of a link. */
+  actions?: ReactNode
   children: ReactNode
 }
 
-function Line({ meaning, icon: Icon, tone, label, sentence, isLink, below, children }: LineProps) {
+function Line({ meaning, icon: Icon, tone, label, sentence, isLink, below, actions, children }: LineProps) {
   return (
     <li
       className={cx(
-        'relative grid grid-cols-[1.125rem_minmax(0,1fr)_1rem] gap-x-3 px-4 py-3 last:rounded-b-lg',
+        'relative grid grid-cols-[1.125rem_minmax(0,1fr)_auto] gap-x-3 px-4 py-3 last:rounded-b-lg',
         isLink && 'transition-colors hover:bg-sunken',
       )}
     >
@@ -121,7 +142,8 @@ function Line({ meaning, icon: Icon, tone, label, sentence, isLink, below, child
         </p>
         {below}
       </div>
-      {isLink && <ChevronRight className="size-4 self-center text-faint" aria-hidden="true" />}
+      {actions}
+      {isLink && !actions && <ChevronRight className="size-4 self-center text-faint" aria-hidden="true" />}
     </li>
   )
 }
@@ -129,7 +151,39 @@ function Line({ meaning, icon: Icon, tone, label, sentence, isLink, below, child
 /** Makes a link cover its whole line. */
 const stretched = 'rounded-sm after:absolute after:inset-0'
 
-function CauseLine({ cause }: { cause: Cause }) {
+/** An incident, with what people can do about it. */
+function IncidentLine({ incident }: { incident: Incident }) {
+  const { id, headline, state, opened, monitors, acknowledged, first_monitors } = incident
+  const { icon, tone } = incidentDisplay(state)
+  const isQuiet = acknowledged !== null || isSnoozed(incident, Date.now())
+  return (
+    <Line
+      icon={icon}
+      tone={isQuiet ? 'idle' : tone}
+      label={incidentLabel(state)}
+      sentence={
+        <Link to="/incidents/$incident" params={{ incident: id }} className={stretched}>
+          {visibleLines(headline)}
+        </Link>
+      }
+      isLink
+      below={monitors > 1 && <NamedMonitors monitors={first_monitors} />}
+      actions={
+        <div className="relative z-10 flex flex-wrap items-center gap-2 max-sm:col-start-2 max-sm:mt-2 sm:self-center">
+          <IncidentActions incident={incident} size="sm" />
+        </div>
+      }
+    >
+      <span>{failedText(incident)}</span>
+      <span>
+        started <Time at={opened} />
+      </span>
+      <IncidentStanding incident={incident} />
+    </Line>
+  )
+}
+
+function CauseLine({ cause, isNeverValid }: { cause: Cause; isNeverValid: boolean }) {
   const { reason, state, since, monitors, count, is_awaited: isAwaited } = cause
   const { icon, tone, label } = STATE_DISPLAY[state]
   const [only] = monitors
@@ -146,7 +200,7 @@ function CauseLine({ cause }: { cause: Cause }) {
       meaning={stateTitle(state)}
       icon={icon}
       tone={isAwaited ? 'idle' : tone}
-      label={isAwaited ? `${label}, awaited` : label}
+      label={isAwaited ? `${label}, awaited` : isNeverValid ? `${label}, never valid` : label}
       sentence={sentence}
       isLink={isLink}
       below={!isLink && <AffectedMonitors cause={cause} />}
@@ -165,19 +219,33 @@ const MAX_NAMED = 3
 /** The first affected monitors, with a link to all. */
 function AffectedMonitors({ cause: { state, domain, monitors, count } }: { cause: Cause }) {
   const named = monitors.slice(0, MAX_NAMED)
-  const link = 'inline-block rounded-sm py-[3px] text-accent-ink hover:underline'
   return (
-    <p className="mt-0.5 flex flex-wrap gap-x-4 text-xs">
-      {named.map(({ id, name, record_type }) => (
-        <Link key={id} to="/monitors/$monitor" params={{ monitor: id }} className={link}>
-          <Code>{name}</Code> {record_type}
-        </Link>
-      ))}
+    <NamedMonitors monitors={named}>
       {count > named.length && (
-        <Link to="/monitors" search={{ search: domain, state }} className={link}>
+        <Link to="/monitors" search={{ search: domain, state }} className={nameLink}>
           Show all {count.toLocaleString()}
         </Link>
       )}
+    </NamedMonitors>
+  )
+}
+
+type NamedProps = {
+  monitors: readonly Pick<Cause['monitors'][number], 'id' | 'name' | 'record_type'>[]
+  children?: ReactNode
+}
+
+const nameLink = 'relative z-10 inline-block rounded-sm py-[3px] text-accent-ink hover:underline'
+
+function NamedMonitors({ monitors, children }: NamedProps) {
+  return (
+    <p className="mt-0.5 flex flex-wrap gap-x-4 text-xs">
+      {monitors.map(({ id, name, record_type }) => (
+        <Link key={id} to="/monitors/$monitor" params={{ monitor: id }} className={nameLink}>
+          <Code>{name}</Code> {record_type}
+        </Link>
+      ))}
+      {children}
     </p>
   )
 }

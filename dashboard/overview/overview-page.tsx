@@ -28,7 +28,10 @@ export function OverviewPage() {
   const isNew = data && !(data.has.monitors && data.has.arrived)
   return (
     <Page
-      title="Overview"
+      title={
+        data && data.failing.monitors > 0 ? `(${data.failing.monitors.toLocaleString('en')}) Overview` : 'Overview'
+      }
+      heading="Overview"
       help="guides/troubleshoot"
       lead={isNew && 'The state of your DNS records, checks and webhooks.'}
       actions={

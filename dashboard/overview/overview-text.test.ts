@@ -9,6 +9,7 @@ const overview = (more: Partial<Overview> = {}): Overview => ({
   active: 124,
   disabled: 0,
   failing: { monitors: 0, in_incidents: 0, awaited: 0, failed_now: 0, never_valid: 0, incidents: 0, acknowledged: 0 },
+  incidents: [],
   attention: [],
   more: 0,
   changes: [],

@@ -192,7 +192,7 @@ function Alerts({ zone }: { zone: Zone }) {
         <ul className="flex flex-col gap-2 text-sm">
           {data.data.map(({ id, opened, resolved, acknowledged, state }) => (
             <li key={id} className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1">
-              <Link to="/alerts" search={{ incident: id }} className="hover:underline">
+              <Link to="/incidents/$incident" params={{ incident: id }} className="hover:underline">
                 {state.toLowerCase()}, since <Time at={opened} />
               </Link>
               <span className="text-faint">

@@ -114,11 +114,15 @@ export const PAGES: readonly PageToShow[] = [
   { name: 'group', path: '/dashboard/groups/northwind' },
   { name: 'alerts', path: '/dashboard/alerts' },
   {
-    name: 'alert-incident',
+    name: 'incident',
     path: '/dashboard/alerts',
     prepare: async (page) => {
-      await page.getByRole('link', { name: 'orchard.example' }).first().click()
-      await page.getByRole('button', { name: 'Acknowledge' }).or(page.getByText('Resolved')).first().waitFor()
+      await page
+        .getByRole('link', { name: /www\.orchard\.example answers/ })
+        .first()
+        .click()
+      await page.getByRole('list', { name: 'Timeline' }).waitFor()
+      await page.getByRole('list', { name: 'Servers' }).waitFor()
     },
   },
   { name: 'alerts-empty', path: '/dashboard/alerts', isEmptyServer: true },

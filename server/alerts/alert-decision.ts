@@ -12,7 +12,6 @@ import { GROWTH_PAUSE_MS, hasGrown, hasRisen } from './alert-growth.ts'
 import {
   type AlertMessage,
   failingMessage,
-  type IncidentSummary,
   informationMessage,
   type MessageContext,
   type MonitorSummary,
@@ -21,12 +20,13 @@ import {
 import type { AlertRow } from './alert-store.ts'
 import type { ChannelRow } from './channel.ts'
 import { HTTP_CHANNEL_TYPES } from './channel-types/channel-types.ts'
+import { firstZones } from './first-zones.ts'
+import { summaryOf } from './incident-summary.ts'
 import { inAnyWindow, includesMonitor, includesZone, zoneInAnyWindow } from './maintenance.ts'
 import { activeWindows } from './maintenance-store.ts'
 import { matchesFailing, matchesZones } from './rule-matching.ts'
 import { digestAt, quietUntil } from './rule-schedule.ts'
 import { decideSummary, nextSummaryAt } from './summary.ts'
-import type { ZoneProblem } from './zone-message.ts'
 
 /** How long a summary takes to be sent. */
 const SUMMARY_SENT_MS = 60_000
@@ -183,19 +183,6 @@ async function sendsToChannel(db: Database, alert: AlertRow, rule: RuleRow): Pro
   return link !== undefined
 }
 
-const summaryOf = (row: IncidentRow): IncidentSummary => ({
-  id: row.id,
-  zone: row.zone,
-  state: row.state,
-  openedAt: row.opened_at,
-  resolvedAt: row.resolved_at,
-  monitors: row.monitors,
-  failing: row.failing,
-  zones: row.zones,
-  causeKind: row.cause_kind,
-  causeValue: row.cause_value,
-})
-
 /** Sends the message, unless the rule combines its alerts in a digest or has quiet hours now. A digest waits for their end itself. */
 function respectRuleTimes(message: AlertMessage, rule: RuleRow, now: number): AlertDecision {
   if (rule.digest !== null) return { kind: 'hold', message, ruleId: rule.id, dueAt: digestAt(rule, now) }
@@ -268,29 +255,6 @@ const closesAfterMs = ({ type }: ChannelRow): number | undefined =>
 
 const isFailingZone = (rule: RuleRow) => sql<boolean>`${matchesZones(rule)} and incident_monitors.recovered_at is null`
 
-/** The zones of the incident, those that failed first. */
-async function firstZones(db: Database, alert: AlertRow, where: ReturnType<typeof matchesZones>) {
-  const rows = await db
-    .selectFrom('incident_monitors')
-    .innerJoin('zones', (join) =>
-      join
-        .onRef('zones.organization_id', '=', 'incident_monitors.organization_id')
-        .onRef('zones.id', '=', 'incident_monitors.monitor_id'),
-    )
-    .select(['zones.id', 'zones.name', 'zones.health', 'zones.problems', 'incident_monitors.failing_since'])
-    .where('incident_monitors.organization_id', '=', alert.organization_id)
-    .where('incident_monitors.incident_id', '=', alert.incident_id!)
-    .where(where)
-    .orderBy('incident_monitors.failing_since')
-    .limit(MAX_MONITORS)
-    .execute()
-  return rows.map(({ problems, failing_since, ...zone }) => ({
-    ...zone,
-    problems: JSON.parse(problems) as ZoneProblem[],
-    failingSince: failing_since,
-  }))
-}
-
 /** With the values of their last failure; with their current ones if that event was deleted. */
 async function firstMonitors(
   db: Database,
@@ -346,7 +310,7 @@ function verdictTexts(diagnosis: string | null): Pick<MonitorSummary, 'cause' | 
   if (verdict === undefined) return { cause: null, advice: null, warnings: [] }
   return {
     cause: textOf(verdict),
-    advice: adviceFor(verdict)?.text ?? null,
+    advice: adviceFor(verdict, warnings)?.text ?? null,
     warnings: warnings.map((warning) => shownWarning(warning).text),
   }
 }

@@ -153,7 +153,7 @@ export function failingMessage(
 }
 
 /** The advice for the first monitor, which is named if there are others. */
-function remedyOf(monitor: MonitorSummary | undefined, isOnly: boolean): string | null {
+export function remedyOf(monitor: Pick<MonitorSummary, 'name' | 'advice'> | undefined, isOnly: boolean): string | null {
   if (!monitor?.advice) return null
   return oneLine(isOnly ? monitor.advice : `For ${monitor.name}: ${monitor.advice}`)
 }
@@ -201,19 +201,29 @@ function describeIncident(
   { baseUrl }: MessageContext,
 ): { subject: string; link: AlertMessage['link']; single: MonitorSummary | undefined } {
   const single = incident.monitors === 1 ? monitors[0] : undefined
-  if (incident.zones) {
-    const link =
-      incident.monitors === 1
-        ? { label: 'Open the zone', href: `${baseUrl}/dashboard/zones/${encodeURIComponent(incident.zone)}` }
-        : { label: 'Open the incident', href: `${baseUrl}/dashboard/alerts?incident=${incident.id}` }
-    return { subject: zoneSubject(incident, shortLine), link, single }
+  const subject = incidentSubject(incident, single)
+  if (incident.zones && incident.monitors === 1) {
+    const href = `${baseUrl}/dashboard/zones/${encodeURIComponent(incident.zone)}`
+    return { subject, link: { label: 'Open the zone', href }, single }
   }
   if (single) {
-    const link = { label: 'Open the monitor', href: `${baseUrl}/dashboard/monitors/${single.id}` }
-    return { subject: `${single.name} ${single.recordType}`, link, single }
+    return { subject, link: { label: 'Open the monitor', href: `${baseUrl}/dashboard/monitors/${single.id}` }, single }
   }
-  const link = { label: 'Open the incident', href: `${baseUrl}/dashboard/alerts?incident=${incident.id}` }
-  return { subject: incident.monitors === 1 ? incident.zone : monitorCount(incident), link, single }
+  return {
+    subject,
+    link: { label: 'Open the incident', href: `${baseUrl}/dashboard/incidents/${incident.id}` },
+    single,
+  }
+}
+
+/** What fails: "www.example.com A", "12 monitors of example.com", "Zone example.com". `single`: the only monitor. */
+export function incidentSubject(
+  incident: IncidentSummary,
+  single: Pick<MonitorSummary, 'name' | 'recordType'> | undefined,
+): string {
+  if (incident.zones) return zoneSubject(incident, shortLine)
+  if (single) return `${single.name} ${single.recordType}`
+  return incident.monitors === 1 ? incident.zone : monitorCount(incident)
 }
 
 function recoveryText({ monitors, zones = 0 }: IncidentSummary, left: number): string {

@@ -8,7 +8,7 @@ import { nextVersion } from '../database/versions.ts'
 import type { Keyring } from '../keyring.ts'
 import { openAlertToken } from '../mail/links.ts'
 import { notFound } from '../problem.ts'
-import { acknowledgedBy, incidentAudit, toIncident } from './store.ts'
+import { acknowledgedBy, incidentAudit, incidentFields } from './incident.ts'
 import { insertEntries } from './timeline.ts'
 
 /** Throws `not_found` for a token that this server did not sign. */
@@ -42,9 +42,9 @@ export async function acknowledgeByLink(
       const entry = { incidentId, kind: 'acknowledged' as const, actor: label, alertId }
       await insertEntries(transaction, tenant.organizationId, [entry], now)
       const actor = { type: 'system' as const, id: addressId ?? channelId, label }
-      const after = toIncident({ ...before, ...change })
+      const after = incidentFields({ ...before, ...change })
       const context = systemContext(tenant.organizationId, now, actor)
-      await recordAudit(transaction, context, { ...incidentAudit(before), before: toIncident(before), after })
+      await recordAudit(transaction, context, { ...incidentAudit(before), before: incidentFields(before), after })
     }
     return await getAcknowledgement(transaction, keyring, token)
   })

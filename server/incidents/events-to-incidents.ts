@@ -18,6 +18,7 @@ import {
   updateMemberships,
 } from './memberships.ts'
 import { recordRecoveries } from './resolve.ts'
+import { countEntries, insertEntries } from './timeline.ts'
 import { applyZones, changedZones } from './zone-failures.ts'
 
 /** Events that one transaction turns into incidents. */
@@ -207,6 +208,13 @@ async function applyEvents(
   await incidents.merge(db)
   const grown = joined.map(({ incident }) => incidents.idAfterMerge(incident.id))
   await makeGrownDue(db, organizationId, grown, now)
+  // A new incident has no monitors yet.
+  const added = joined.filter(({ incident }) => incident.monitors > 0)
+  const entries = added.map(({ incident }) => ({
+    incidentId: incidents.idAfterMerge(incident.id),
+    kind: 'joined' as const,
+  }))
+  await insertEntries(db, organizationId, countEntries(entries), now)
   const recovered = recoveries.map((each) => ({ ...each, incident_id: incidents.idAfterMerge(each.incident_id) }))
   await recordRecoveries(db, organizationId, recovered, now)
   return last

@@ -81,6 +81,55 @@ onBothEngines('incidents', (_fresh, engine) => {
     expect((await incidents()).at(-1)).toMatchObject({ zone: 'example.org', cause: 'zone', monitors: 1 })
   })
 
+  test('an incident says what is wrong and what to do, and its timeline who joined, recovered and left, and what is planned', async () => {
+    const { world, incidents, incidentOf, change } = await givenAlertReceiver(engine, { delay: 0 })
+    const names = ['a.example.com', 'b.example.com', 'c.example.com', 'd.example.org']
+    // One after the other, because they are listed by id.
+    const ids: string[] = []
+    for (const name of names) ids.push(await createMonitor(world, name))
+    const [one, two, three, other] = ids
+    const wrong = { to: 'MISMATCH', currentValues: ['192.0.2.66'] }
+    await change({ monitor: one!, ...wrong }, { monitor: two!, ...wrong })
+    const of = async (monitor: string) => (await world.call(`/incidents?monitor_id=${monitor}`)).body.data
+    expect(await of(two!)).toMatchObject([
+      {
+        headline: '2 records of example.com answer 192.0.2.66 instead of 192.0.2.1.',
+        advice: null,
+        first_monitors: [
+          { id: one, name: 'a.example.com', record_type: 'A', state: 'MISMATCH' },
+          { id: two, name: 'b.example.com' },
+        ],
+      },
+    ])
+    expect(await of(three!)).toEqual([])
+    await change({ monitor: three!, ...wrong })
+    const to = new Date(world.deps.clock.now() + HOUR_MS).toISOString()
+    const body = { monitor_id: three, new_value: '192.0.2.2', to }
+    expect((await world.call('/planned-changes', { method: 'POST', body })).status).toBe(201)
+    await change({ monitor: two!, from: 'MISMATCH', to: 'VALID' })
+    expect(await of(two!)).toEqual([])
+    await change({ monitor: other!, ...wrong })
+    expect((await incidentOf()).headline).toBe('4 monitors that answer 192.0.2.66: Mismatch')
+    await world.call(`/monitors/${three}`, { method: 'PATCH', body: { is_active: false } })
+    await change({ monitor: other!, from: 'MISMATCH', to: 'VALID' })
+    const [{ id }] = await incidents()
+    const { data } = (await world.call(`/incidents/${id}/timeline`)).body
+    expect(
+      data.filter(({ kind }: Json) => kind !== 'sent').map(({ kind, actor, detail }: Json) => [kind, actor, detail]),
+    ).toEqual([
+      ['opened', null, 'a.example.com A'],
+      ['joined', null, '1 monitor'],
+      ['planned', 'First key', to],
+      ['recovered', null, '1 monitor'],
+      ['joined', null, '1 monitor'],
+      ['left', null, '1 monitor'],
+      ['recovered', null, '1 monitor'],
+    ])
+    await change({ monitor: one!, from: 'MISMATCH', to: 'VALID' })
+    const resolved = { advice: null, headline: '4 monitors that answer 192.0.2.66: Mismatch' }
+    expect((await world.call(`/incidents/${id}`)).body).toMatchObject(resolved)
+  })
+
   test('all monitors of an incident can be listed and filtered, those that recovered too, and no others', async () => {
     const { world, incidents, change } = await givenAlertReceiver(engine, { delay: 0 })
     const names = ['a.example.com', 'b.example.org', 'c.example.net', 'd.example.com']

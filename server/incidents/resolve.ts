@@ -5,7 +5,7 @@ import { forUpdate } from '../database/dialect.ts'
 import { fromIndex } from '../database/index-hints.ts'
 import { updateTenantRow } from '../database/tenant-row.ts'
 import { addToCounts, countWithdrawn, type IncidentMembership, MEMBERSHIP_KEY, type Recovery } from './memberships.ts'
-import { insertEntries } from './timeline.ts'
+import { countEntries, insertEntries } from './timeline.ts'
 
 /** Records recoveries, resolves incidents without a failing monitor, and inserts their recovery alerts. */
 export async function recordRecoveries(
@@ -15,6 +15,7 @@ export async function recordRecoveries(
   now: number,
 ): Promise<void> {
   if (recoveries.length === 0) return
+  const recoveredIds = new Set(recoveries.flatMap(({ monitor_id, at }) => (at === undefined ? [] : [monitor_id])))
   // Of concurrent transactions that record the same recovery, only the first finds the monitor failing.
   const failing = await lockFailing(db, organizationId, recoveries)
   const rows = recoveries
@@ -28,6 +29,10 @@ export async function recordRecoveries(
   await updateEach(db, { table: 'incident_monitors', key: MEMBERSHIP_KEY, set: { recovered_at: 'bigint' } }, rows)
   const changes = rows.map(({ incident_id }) => ({ incident_id, monitors: 0, failing: -1 }))
   await addToCounts(db, organizationId, changes)
+  const counted = rows.map(({ incident_id, monitor_id }) => ({
+    incidentId: incident_id,
+    kind: recoveredIds.has(monitor_id) ? ('recovered' as const) : ('left' as const),
+  }))
   const ended = await db
     .selectFrom('incidents')
     .select(['id', 'monitors'])
@@ -36,6 +41,9 @@ export async function recordRecoveries(
     .where('resolved_at', 'is', null)
     .where('failing', '<=', 0)
     .execute()
+  const endedIds = new Set(ended.map(({ id }) => id))
+  const ofOthers = counted.filter(({ incidentId }) => !endedIds.has(incidentId))
+  await insertEntries(db, organizationId, countEntries(ofOthers), now)
   for (const { id, monitors } of ended) {
     const recoveredAt = rows.filter(({ incident_id }) => incident_id === id).map((row) => row.new_recovered_at)
     const at = Math.max(...recoveredAt)

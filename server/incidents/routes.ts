@@ -73,10 +73,9 @@ export function incidentRoutes({ db, keyring, config }: Deps): Routes {
       querystring: IncidentEntryQuery,
       response: Responses(200, PageOf(IncidentEntry)),
     }
-    app.get('/incidents/:incident/timeline', { schema: timeline }, async ({ params, query, context }) => {
-      const { id } = await getIncident(db, context, params.incident)
-      return await listEntries(db, keyring, context, id, query)
-    })
+    app.get('/incidents/:incident/timeline', { schema: timeline }, ({ params, query, context }) =>
+      listEntries(db, keyring, context, params.incident, query),
+    )
 
     const alerts = {
       operationId: 'listAlerts',

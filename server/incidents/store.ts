@@ -1,30 +1,25 @@
-import type { Selectable, Updateable } from 'kysely'
+import type { Updateable } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
-import type {
-  Incident,
-  IncidentAcknowledgements,
-  IncidentChange,
-  IncidentQuery,
-  IncidentState,
-} from '#contract/incidents.ts'
+import type { Incident, IncidentAcknowledgements, IncidentChange, IncidentQuery } from '#contract/incidents.ts'
 import { makeAlertsDue } from '../alerts/alert-store.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { forUpdate } from '../database/dialect.ts'
+import { fromIndex } from '../database/index-hints.ts'
 import { listPage, type Page } from '../database/pagination.ts'
 import type { IncidentsTable } from '../database/schema-alerts.ts'
 import { findTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
-import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
+import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { groupIdOf } from '../groups/resolve.ts'
 import type { Keyring } from '../keyring.ts'
 import { invalid } from '../problem.ts'
-import { DAY_MS, parseTime, parseTimes, toIso, toIsoOrNull } from '../times.ts'
+import { DAY_MS, parseTime, parseTimes, toIsoOrNull } from '../times.ts'
+import { describeIncidents } from './describe.ts'
+import { acknowledgedBy, type IncidentRow, incidentAudit, incidentFields } from './incident.ts'
 import { IS_ZONE } from './memberships.ts'
 import { insertEntries, type NewEntry } from './timeline.ts'
-
-type IncidentRow = Selectable<IncidentsTable>
 
 export async function listIncidents(
   db: Database,
@@ -32,7 +27,7 @@ export async function listIncidents(
   { organizationId }: Tenant,
   query: IncidentQuery,
 ): Promise<Page<Incident>> {
-  const { is_open, state, cause, group, zone_id } = query
+  const { is_open, state, cause, group, zone_id, monitor_id } = query
   const groupId = group === undefined ? undefined : await groupIdOf(db, { organizationId }, group)
   const { since } = parseTimes(query, ['since'])
   let rows = db
@@ -48,6 +43,8 @@ export async function listIncidents(
     .selectAll('incidents')
     .where('incidents.organization_id', '=', organizationId)
   if (zone_id !== undefined) rows = rows.where('incidents.id', 'in', incidentsOfZone(db, organizationId, zone_id))
+  if (monitor_id !== undefined)
+    rows = rows.where('incidents.id', 'in', incidentOfMonitor(db, organizationId, monitor_id))
   if (is_open !== undefined) rows = rows.where('incidents.resolved_at', is_open ? 'is' : 'is not', null)
   if (state !== undefined) rows = rows.where('incidents.state', '=', state)
   if (cause !== undefined) rows = rows.where('incidents.cause_kind', '=', cause)
@@ -59,9 +56,9 @@ export async function listIncidents(
     query,
     id: column,
     orders: { opened: { column } },
-    scope: ['incidents', organizationId, is_open, state, cause, since, groupId, zone_id],
+    scope: ['incidents', organizationId, is_open, state, cause, since, groupId, zone_id, monitor_id],
   })
-  return { ...page, data: page.data.map(toIncident) }
+  return { ...page, data: await describeIncidents(db, { organizationId }, page.data) }
 }
 
 const incidentsOfZone = (db: Database, organizationId: string, zoneId: string) =>
@@ -72,9 +69,33 @@ const incidentsOfZone = (db: Database, organizationId: string, zoneId: string) =
     .where('monitor_id', '=', zoneId)
     .where(IS_ZONE)
 
+const incidentOfMonitor = (db: Database, organizationId: string, monitorId: string) =>
+  db
+    .selectFrom(fromIndex(db, 'incident_monitors', 'failing_monitors'))
+    .select('incident_id')
+    .where('organization_id', '=', organizationId)
+    .where('monitor_id', '=', monitorId)
+    .where('recovered_at', 'is', null)
+
+/** The open incidents, at most `limit`: those that nobody acknowledged first, then the largest, then the newest. */
+export async function listOpenIncidents(db: Database, tenant: Tenant, limit: number): Promise<Incident[]> {
+  const rows = await db
+    .selectFrom(fromIndex(db, 'incidents', 'open_incidents_by_id'))
+    .selectAll('incidents')
+    .where('organization_id', '=', tenant.organizationId)
+    .where('resolved_at', 'is', null)
+    .orderBy((eb) => eb.case().when('acknowledged_at', 'is', null).then(0).else(1).end())
+    .orderBy('failing', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+  return await describeIncidents(db, tenant, rows)
+}
+
 /** Throws `not_found`. */
 export async function getIncident(db: Database, tenant: Tenant, id: string): Promise<Incident> {
-  return toIncident(await getTenantRow(db, 'incidents', tenant, id))
+  const [incident] = await describeIncidents(db, tenant, [await getTenantRow(db, 'incidents', tenant, id)])
+  return incident!
 }
 
 const MAX_SNOOZE_DAYS = 30
@@ -113,13 +134,13 @@ export async function updateIncident(
       change.note = newNote
       addEntry('noted', newNote)
     }
-    if (entries.length === 0) return toIncident(row)
+    if (entries.length === 0) return await getIncident(transaction, context, id)
     await updateTenantRow(transaction, 'incidents', context, id, { ...change, ...nextVersion })
     await insertEntries(transaction, organizationId, entries, now)
     if (row.resolved_at === null && (acknowledged === false || snoozedUntil !== undefined))
       await makeAlertsDue(transaction, organizationId, id, now)
     const after = await getIncident(transaction, context, id)
-    await recordAudit(transaction, context, { ...incidentAudit(row), before: toIncident(row), after })
+    await recordAudit(transaction, context, { ...incidentAudit(row), before: incidentFields(row), after })
     return after
   })
 }
@@ -152,24 +173,14 @@ export async function acknowledgeIncidents(
     const change = acknowledgedBy(actor.label, now)
     for (const before of open) {
       await updateTenantRow(transaction, 'incidents', context, before.id, { ...change, ...nextVersion })
-      const after = toIncident({ ...before, ...change, version: before.version + 1 })
-      await recordAudit(transaction, context, { ...incidentAudit(before), before: toIncident(before), after })
+      const after = incidentFields({ ...before, ...change, version: before.version + 1 })
+      await recordAudit(transaction, context, { ...incidentAudit(before), before: incidentFields(before), after })
     }
     const entries = open.map(({ id }) => ({ incidentId: id, kind: 'acknowledged' as const, actor: actor.label }))
     await insertEntries(transaction, organizationId, entries, now)
     return open.length
   })
 }
-
-export const acknowledgedBy = (label: string | null, now: number) => ({
-  acknowledged_at: label === null ? null : now,
-  acknowledged_by: label,
-})
-
-export const incidentAudit = ({ id, zone, state }: Pick<IncidentRow, 'id' | 'zone' | 'state'>) => ({
-  action: 'incident.updated' as const,
-  object: { id, label: `${zone}: ${state}` },
-})
 
 function parseSnooze(text: string, now: number): number {
   const at = parseTime('snoozed_until', text)
@@ -184,25 +195,3 @@ async function agentName(db: Database, tenant: Tenant, id: string): Promise<stri
   if (!agent) throw invalid({ assignee: fieldError('unknown_reference', { resource: 'agent' }) })
   return agent.name || agent.email
 }
-
-export const toIncident = (row: IncidentRow): Incident =>
-  withVersion(
-    {
-      id: row.id,
-      zone: row.zone,
-      state: row.state as IncidentState,
-      cause: row.cause_kind,
-      cause_value: row.cause_value,
-      opened: toIso(row.opened_at),
-      resolved: toIsoOrNull(row.resolved_at),
-      monitors: row.monitors,
-      failing: row.failing,
-      zones: row.zones,
-      acknowledged: toIsoOrNull(row.acknowledged_at),
-      acknowledged_by: row.acknowledged_by,
-      assignee: row.assignee_id,
-      snoozed_until: toIsoOrNull(row.snoozed_until),
-      note: row.note,
-    },
-    row.version,
-  )

@@ -1,10 +1,12 @@
 import type { Selectable } from 'kysely'
 import type { EntryKind, IncidentEntry } from '#contract/incidents.ts'
+import { monitorsText } from '#contract/wording.ts'
 import type { Tenant } from '../context.ts'
 import { insertEach } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { listPage, type Page, type PageQuery } from '../database/pagination.ts'
 import type { IncidentEntriesTable } from '../database/schema-alerts.ts'
+import { getTenantRow } from '../database/tenant-row.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
 import { truncate } from '../text.ts'
@@ -48,7 +50,13 @@ export async function insertEntries(
   await insertEach(db, 'incident_entries', COLUMNS, rows)
 }
 
-/** Check first that the incident belongs to the organization. */
+/** One entry for each incident and kind, which says how many monitors it is about. */
+export const countEntries = (monitors: readonly Pick<NewEntry, 'incidentId' | 'kind'>[]): NewEntry[] =>
+  [...Map.groupBy(monitors, ({ incidentId, kind }) => `${incidentId} ${kind}`).values()].map((group) => {
+    return { ...group[0]!, detail: monitorsText(group.length) }
+  })
+
+/** Throws `not_found`. */
 export async function listEntries(
   db: Database,
   keyring: Keyring,
@@ -56,6 +64,7 @@ export async function listEntries(
   incidentId: string,
   query: PageQuery,
 ): Promise<Page<IncidentEntry>> {
+  await getTenantRow(db, 'incidents', { organizationId }, incidentId)
   const rows = db
     .selectFrom('incident_entries')
     .selectAll('incident_entries')

@@ -1,5 +1,5 @@
-import { type CauseReason, causeReason } from '#contract/causes.ts'
-import type { Cause } from '#contract/dashboard.ts'
+import { type CauseReason, causeReasonOf, commonValues } from '#contract/causes.ts'
+import type { Cause, Failing } from '#contract/dashboard.ts'
 import type { Event } from '#contract/events.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
@@ -14,6 +14,7 @@ import {
   type FailingMonitor,
   findReasons,
   listFailingMonitors,
+  listOutsideIncidents,
 } from './store.ts'
 
 /** Causes in a response, and monitors of each. */
@@ -21,39 +22,62 @@ export const MAX_CAUSES = 20
 const MONITORS_PER_CAUSE = 5
 /** Monitors of one domain and state that are grouped by their answers. More are one cause. */
 const MAX_GROUPED = 50
+/** Monitors outside of incidents that are grouped by cause, if there are incidents. */
+const MAX_OUTSIDE = 500
 /** New groups that are added to the largest. */
 const MAX_NEW = 10
 
 type CauseGroup = { failingGroup: FailingGroup; monitors: FailingMonitor[]; count: number }
 
 /**
- * What fails now, by cause: monitors of one domain with the same state and answer, awaited ones apart. The largest cause comes first; of equal ones
- * the newest. `recent`: the newest events, so that new failures are included even if many older ones are larger.
+ * What fails outside of incidents, by cause: monitors of one domain with the same state and answer, awaited ones apart. The largest cause
+ * comes first; of equal ones the newest. `recent`: the newest events, so that new failures are included even if many older ones are larger.
  */
 export async function findCauses(
   db: Database,
   tenant: Tenant,
-  { largest, groupCount }: FailingGroups,
+  failing: Failing,
+  failingGroups: FailingGroups,
   recent: readonly Event[],
 ): Promise<{ attention: Cause[]; more: number }> {
-  const { organizationId } = tenant
-  const failingGroups = [...largest, ...(await recentGroups(db, organizationId, largest, recent))]
-  const monitors = await listFailingMonitors(db, tenant, failingGroups, MAX_GROUPED)
-  const monitorsByGroup = Map.groupBy(monitors, keyOf)
-  const groups = failingGroups
-    .flatMap((failingGroup) => splitByAnswer(failingGroup, monitorsByGroup.get(keyOf(failingGroup)) ?? []))
+  if (failing.monitors === failing.in_incidents) return { attention: [], more: 0 }
+  const { groups, unlisted } =
+    failing.in_incidents === 0
+      ? await groupAll(db, tenant, failingGroups, recent)
+      : { groups: groupOutside(await listOutsideIncidents(db, tenant, MAX_OUTSIDE)), unlisted: 0 }
+  const sorted = groups
     .map((group) => ({ ...group, since: sinceOf(group) }))
     .sort((a, b) => b.count - a.count || (b.since ?? 0) - (a.since ?? 0))
-  const largestGroups = groups.slice(0, MAX_CAUSES)
+  const largestGroups = sorted.slice(0, MAX_CAUSES)
   const singleMonitors = largestGroups.flatMap(({ failingGroup, monitors: [first], count }) =>
     count === 1 && first && HAS_CHECK_REASON.has(failingGroup.state) ? [first.id] : [],
   )
   const reasons = await findReasons(db, tenant, singleMonitors)
   return {
     attention: largestGroups.map((group) => toCause(group, reasons)),
-    more: Math.max(0, groupCount - failingGroups.length) + groups.length - largestGroups.length,
+    more: unlisted + sorted.length - largestGroups.length,
   }
 }
+
+/** Without incidents: all that fails. `unlisted`: the groups of which no monitors were read. */
+async function groupAll(
+  db: Database,
+  tenant: Tenant,
+  { largest, groupCount }: FailingGroups,
+  recent: readonly Event[],
+): Promise<{ groups: CauseGroup[]; unlisted: number }> {
+  const failingGroups = [...largest, ...(await recentGroups(db, tenant.organizationId, largest, recent))]
+  const monitors = await listFailingMonitors(db, tenant, failingGroups, MAX_GROUPED)
+  const monitorsByGroup = Map.groupBy(monitors, keyOf)
+  const groups = failingGroups.flatMap((group) => splitByAnswer(group, monitorsByGroup.get(keyOf(group)) ?? []))
+  return { groups, unlisted: Math.max(0, groupCount - failingGroups.length) }
+}
+
+const groupOutside = (monitors: readonly FailingMonitor[]): CauseGroup[] =>
+  [...Map.groupBy(monitors, keyOf).values()].flatMap((group) => {
+    const { state, domain } = group[0]!
+    return splitByAnswer({ state, domain, count: group.length }, group)
+  })
 
 const keyOf = ({ state, domain }: Pick<FailingGroup, 'state' | 'domain'>) => `${state} ${domain}`
 /** The states in which the reason of the check says more than the state. */
@@ -120,59 +144,4 @@ function toCause(group: CauseGroup & { since: number | null }, reasons: Readonly
       .map(({ id, owner, record_type }) => ({ id, name: owner || '.', record_type: record_type as MonitorRecordType })),
     count,
   }
-}
-
-/** The values, if all monitors have the same. */
-function commonValues(texts: readonly (string | null)[]): string[] | undefined {
-  const [first] = texts
-  return first && texts.every((text) => text === first) ? JSON.parse(first) : undefined
-}
-
-/** `owner` and `recordType`: of the first monitor. `current` and `expected`: set if all monitors have the same. */
-export type CauseInput = {
-  state: MonitorState
-  domain: string
-  count: number
-  owner: string
-  recordType: string
-  current?: readonly string[]
-  expected?: readonly string[]
-  /** The reason of the check, if `count` is 1. */
-  reason?: CauseReason
-}
-
-/** What is wrong, as a code with parameters and as text. Pure. */
-export function causeReasonOf(input: CauseInput): CauseReason {
-  const { state, count, owner, recordType, domain, current = [], expected = [] } = input
-  const one = count === 1
-  const params = { name: owner, record_type: recordType, count, domain, observed: current, expected }
-  switch (state) {
-    case 'MISMATCH':
-      if (input.reason) return input.reason
-      if (!isShort(current)) return causeReason(one ? 'answers_differ' : 'records_differ', params)
-      if (!isShort(expected)) return causeReason(one ? 'answers_unexpected' : 'records_answer_unexpected', params)
-      return causeReason(one ? 'answers_instead' : 'records_answer_instead', params)
-    case 'NOT_FOUND':
-      return input.reason ?? causeReason(one ? 'name_not_found' : 'names_not_found', params)
-    case 'NO_DATA':
-      return input.reason ?? causeReason(one ? 'record_missing' : 'records_missing', params)
-    case 'TIMEOUT':
-      return causeReason(one ? 'record_times_out' : 'records_time_out', params)
-    case 'INVALID':
-      return input.reason ?? causeReason(one ? 'lookup_fails' : 'lookups_fail', params)
-    case 'BAD_SETUP':
-      return input.reason ?? causeReason(one ? 'name_misconfigured' : 'names_misconfigured', params)
-    case 'UNSET':
-    case 'VALID':
-      throw new Error(`${state} is no failure.`)
-  }
-}
-
-const MAX_VALUES = 3
-const MAX_VALUE_LENGTH = 60
-
-/** Long values are not part of the text. The monitor's page shows them. */
-function isShort(values: readonly string[]): boolean {
-  if (values.length === 0 || values.length > MAX_VALUES) return false
-  return values.every((value) => value.length <= MAX_VALUE_LENGTH && value.trim() !== '')
 }

@@ -82,8 +82,9 @@ onBothEngines('the count of failing monitors', (_fresh, engine) => {
     await db.updateTable('due_evaluations').set({ due_at: 1, after_event_id: first }).execute()
     expect((await world.call(PATH)).body.failing).toEqual({ ...counted, failed_now: 1, never_valid: 1 })
     expect(body.attention.map(({ count, is_awaited }: Cause) => [count, is_awaited])).toEqual([
-      [4, false],
-      [2, true],
+      [2, false],
+      [1, true],
     ])
+    expect(body.incidents.map(({ id }: { id: string }) => id)).toEqual(['inc_1', 'inc_2'])
   })
 })

@@ -76,6 +76,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
         incidents: 0,
         acknowledged: 0,
       },
+      incidents: [],
       attention: [],
       more: 0,
       changes: [],

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Tenant } from '../context.ts'
 import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/store.ts'
+import { listOpenIncidents } from '../incidents/store.ts'
 import { countStates } from '../monitors/list/counts.ts'
 import { countWorking } from '../queue/heartbeat.ts'
 import { DAY_MS, toIso, toIsoOrNull } from '../times.ts'
@@ -18,6 +19,7 @@ import {
   readWebhooks,
 } from './store.ts'
 
+const MAX_INCIDENTS = 20
 const MAX_CHANGES = 10
 /** Events in which new failures are searched. */
 const MAX_RECENT_EVENTS = 50
@@ -41,13 +43,14 @@ export async function readOverview(
   const firstResults = await firstResultsSince(db, tenant, now - DAY_MS)
   const working = await countWorking(db, now)
   const active = total - disabled
-  const failing = active - (states.VALID ?? 0) - (states.UNSET ?? 0)
+  const failing = await countFailing(db, tenant, active - (states.VALID ?? 0) - (states.UNSET ?? 0))
   return {
     states,
     active,
     disabled,
-    failing: await countFailing(db, tenant, failing),
-    ...(await findCauses(db, tenant, failingGroups, events.data)),
+    failing,
+    incidents: failing.incidents === 0 ? [] : await listOpenIncidents(db, tenant, MAX_INCIDENTS),
+    ...(await findCauses(db, tenant, failing, failingGroups, events.data)),
     changes: changes.data,
     first_results: firstResults && { ...firstResults, from: toIso(firstResults.from), to: toIso(firstResults.to) },
     checks: {

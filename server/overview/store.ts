@@ -114,20 +114,41 @@ export async function listFailingMonitors(
 ): Promise<FailingMonitor[]> {
   if (failingGroups.length === 0) return []
   const selects = failingGroups.map(
-    (failingGroup) => sql`select * from (
-      select state, domain, id, owner, record_type, expected_values, current_values,
-          (select count(*) from waits where waits.organization_id = monitors.organization_id
-            and waits.monitor_id = monitors.id and ended_at is null) as is_awaited,
-          (select max(occurred_at) from (
-            select occurred_at, old_state, new_state from ${indexedTable(db, 'events', 'events_by_monitor')}
-              where monitor_id = monitors.id order by occurred_at desc, id desc limit ${MAX_EVENTS}
-          ) as latest where old_state <> new_state and new_state = monitors.state) as since
-        from ${indexedTable(db, 'monitors', 'monitors_failing_counted')}
+    (
+      failingGroup,
+    ) => sql`select * from (select ${FAILING_MONITOR} from ${indexedTable(db, 'monitors', 'monitors_failing_counted')}
         where ${inGroup(organizationId, failingGroup)} order by id desc limit ${limit}) as newest`,
   )
-  const { rows } = await sql<FailingMonitor>`${sql.join(selects, sql` union all `)}`.execute(db)
+  const columns = failingMonitorColumns(db, organizationId)
+  const { rows } = await sql<FailingMonitor>`
+    select ${columns} from (${sql.join(selects, sql` union all `)}) as monitors`.execute(db)
   return rows
 }
+
+/** The newest failing monitors that are in no open incident, at most `limit`. */
+export async function listOutsideIncidents(
+  db: Database,
+  { organizationId }: Tenant,
+  limit: number,
+): Promise<FailingMonitor[]> {
+  const { rows } = await sql<FailingMonitor>`
+    select ${failingMonitorColumns(db, organizationId)} from (
+      select ${FAILING_MONITOR} from ${indexedTable(db, 'monitors', 'monitors_failing_counted')}
+        where organization_id = ${organizationId} and ${IS_FAILING}
+          and not exists (select 1 from incident_monitors where incident_monitors.organization_id = ${organizationId}
+            and incident_monitors.monitor_id = monitors.id and recovered_at is null)
+        order by id desc limit ${limit}) as monitors`.execute(db)
+  return rows
+}
+
+const FAILING_MONITOR = sql.raw('state, domain, id, owner, record_type, expected_values, current_values')
+const failingMonitorColumns = (db: Database, organizationId: string) => sql`${FAILING_MONITOR},
+  (select count(*) from waits where waits.organization_id = ${organizationId}
+    and waits.monitor_id = monitors.id and ended_at is null) as is_awaited,
+  (select max(occurred_at) from (
+    select occurred_at, old_state, new_state from ${indexedTable(db, 'events', 'events_by_monitor')}
+      where organization_id = ${organizationId} and monitor_id = monitors.id order by occurred_at desc, id desc limit ${MAX_EVENTS}
+  ) as latest where old_state <> new_state and new_state = monitors.state) as since`
 
 const inGroup = (organizationId: string, { state, domain }: FailingGroupKey): RawBuilder<unknown> =>
   sql`organization_id = ${organizationId} and ${IS_FAILING} and state = ${state} and domain = ${domain}`

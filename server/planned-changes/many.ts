@@ -7,6 +7,7 @@ import { nextVersion } from '../database/versions.ts'
 import { newId } from '../ids.ts'
 import type { MonitorRow } from '../monitors/monitor.ts'
 import { schedulePlannedChanges } from '../monitors/schedule.ts'
+import { addToIncidents } from './incident-entries.ts'
 
 /** The changes that a job plans or cancels: many monitors with one period. */
 
@@ -42,6 +43,8 @@ export async function insertChanges(
     ...{ old_values: row.expected_values, new_values: newValues },
   }))
   await insertEach(db, 'planned_changes', COLUMNS, changes)
+  const monitorIds = plans.map(({ row }) => row.id)
+  await addToIncidents(db, organizationId, monitorIds, { createdBy, to, now })
   const schedules = plans.map(({ row, checkAt }, index) => ({
     row,
     changeId: changes[index]!.id,

@@ -30,6 +30,7 @@ import { lockMonitor } from '../monitors/store.ts'
 import { conflict, type FieldErrors, invalid, throwIfInvalid } from '../problem.ts'
 import { parseExpectedValues } from '../record-types/record-types.ts'
 import { parseTimes, toIso, toIsoOrNull } from '../times.ts'
+import { addToIncidents } from './incident-entries.ts'
 import { changePhase, type OpenChange, type Progress, periodErrors } from './planned-change.ts'
 
 type ChangeRow = Selectable<PlannedChangesTable>
@@ -149,6 +150,7 @@ export async function insertChange(
       })
       .execute()
     await scheduleCheck(transaction, monitor!, id, now)
+    await addToIncidents(transaction, organizationId, [monitor!.id], { createdBy: actor.label, to: columns.to_at, now })
     const after = await getChange(transaction, context, id)
     const object = { id, label: monitorLabel(monitor!) }
     await recordAudit(transaction, context, { action: 'planned_change.created', object, after })

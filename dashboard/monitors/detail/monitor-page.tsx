@@ -13,6 +13,7 @@ import { useChecking } from './checking.ts'
 import { MonitorEvent } from './event.tsx'
 import { EvidenceDate } from './evidence-date.tsx'
 import { MonitorHistory } from './history.tsx'
+import { MonitorIncident } from './incident.tsx'
 import { MonitorRecords } from './records.tsx'
 import { MonitorTimeline } from './timeline.tsx'
 import { MonitorVerdict } from './verdict.tsx'
@@ -59,6 +60,7 @@ export function MonitorPage() {
           <MaintenanceNote monitor={monitor} />
         </Suspense>
         <MonitorVerdict monitor={monitor} checking={checking} />
+        <MonitorIncident monitor={monitor} />
         {monitor.wait && <MonitorWait monitor={monitor} wait={monitor.wait} />}
         <Suspense>
           <MonitorPlanned monitor={monitor} />
