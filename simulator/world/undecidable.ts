@@ -1,7 +1,8 @@
+import type { TimeRange } from '../dns/host.ts'
 import { MODELS } from '../dns/policies.ts'
-import { isRotatingWorld, isSourceHidden, type JudgedEvent, usualMembers } from './judgement.ts'
+import { cacheLifetime, isRotatingWorld, isSourceHidden, type JudgedEvent, usualMembers } from './judgement.ts'
 import { FAILURES, type Truth, type Vote } from './truth.ts'
-import { MINUTE, regionalValue, type World } from './world.ts'
+import { MINUTE, type Publication, regionalValue, stepsOf, type World } from './world.ts'
 
 /** A case in which every strategy can be wrong. docs/explanation/checks.md has the rule for each. */
 export type Undecidable = {
@@ -76,6 +77,13 @@ export const UNDECIDABLE: readonly Undecidable[] = [
     permits: (_, truths, event) => isPublished(truths, event),
   },
   {
+    case: 'Caches still ask a provider that no longer serves the zone, and only caches can be queried',
+    maxPercent: 1,
+    isIn: (world) => isSourceHidden(world) && failuresByOldDelegation(world).length > 0,
+    permits: (world, _, { at, state }) =>
+      FAILURES.includes(state) && failuresByOldDelegation(world).some(({ from, to }) => from <= at && at <= to),
+  },
+  {
     case: 'A name server of a rotating RRset is behind the others',
     maxPercent: 1,
     isIn: (_, truths) =>
@@ -97,6 +105,30 @@ export const UNDECIDABLE: readonly Undecidable[] = [
 /** The cases that apply to the world. */
 export function undecidableCases(world: World, truths: readonly Truth[]): Undecidable[] {
   return UNDECIDABLE.filter(({ isIn }) => isIn(world, truths))
+}
+
+const FAILING: readonly Publication['content'][] = ['refused', 'servfail', 'silent', 'upward']
+
+/** While a cache may have the delegation to a provider that is no longer delegated to, and whose servers fail. */
+function failuresByOldDelegation(world: World): TimeRange[] {
+  const ranges: TimeRange[] = []
+  const contents = world.publications.map(({ content }) => content)
+  const leftAt = new Map<number, number>()
+  let delegation: readonly number[] = world.delegation
+  for (const step of stepsOf(world)) {
+    if ('delegation' in step) {
+      const next = step.delegation ?? []
+      for (const provider of delegation.filter((one) => !next.includes(one))) leftAt.set(provider, step.at)
+      for (const provider of next) leftAt.delete(provider)
+      delegation = next
+    }
+    if ('publication' in step) contents[step.provider] = step.publication.content
+    for (const [provider, left] of leftAt) {
+      const to = left + cacheLifetime(world)
+      if (FAILING.includes(contents[provider]!) && step.at < to) ranges.push({ from: step.at, to })
+    }
+  }
+  return ranges
 }
 
 /** Longer than a change needs to reach all servers. */
