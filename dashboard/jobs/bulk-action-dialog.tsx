@@ -7,7 +7,7 @@ import { tagsOf } from '../labels/labels-draft.ts'
 import { useGroups, useShortestFrequency } from '../monitors/settings.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { Field, Input, TextArea } from '../ui/field.tsx'
+import { Checkbox, Field, Input, TextArea } from '../ui/field.tsx'
 import { Skeleton } from '../ui/page.tsx'
 import { FromToFields, fromLocalInput, nextHours } from '../ui/period.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
@@ -199,7 +199,12 @@ type PreviewProps = Pick<JobProps, 'parameters' | 'target' | 'onBack'> & {
 
 function Preview({ parameters, target, onBack, onCancel, onStart }: PreviewProps) {
   const dryRun = useMutation({ mutationFn: () => createJob({ ...parameters, ...target, dry_run: true }) })
-  const start = useMutation({ mutationFn: () => createJob({ ...parameters, ...target }), onSuccess: onStart })
+  const [deletesGroups, setDeletesGroups] = useState(false)
+  const groups = deletesGroups ? { delete_empty_groups: true } : {}
+  const start = useMutation({
+    mutationFn: () => createJob({ ...parameters, ...groups, ...target }),
+    onSuccess: onStart,
+  })
   const { mutate } = dryRun
   useEffect(() => mutate(), [mutate])
   const { data: job, error } = useQuery({ ...jobQuery(dryRun.data?.id ?? ''), enabled: dryRun.data !== undefined })
@@ -230,10 +235,17 @@ function Preview({ parameters, target, onBack, onCancel, onStart }: PreviewProps
         <div className="flex flex-col gap-3">
           <p className="text-sm tabular-nums">{progressText(job)}.</p>
           {isDangerous && (
-            <p className="text-sm text-soft">
-              Zonewatch stops checking them. You can undo this for 24 hours, but their event history is not restored.
-              Their groups stay, also empty ones.
-            </p>
+            <>
+              <p className="text-sm text-soft">
+                Zonewatch stops checking them. You can undo this for 24 hours, but their event history is not restored.
+              </p>
+              <Checkbox
+                label="Delete their groups too, if no monitor is left in them"
+                hint="The default group stays. An undo puts the monitors of deleted groups into the default group."
+                isChecked={deletesGroups}
+                onChange={setDeletesGroups}
+              />
+            </>
           )}
           <JobResults job={job} />
         </div>

@@ -217,12 +217,18 @@ test('an expected value is replaced and tags are added for the selected monitors
   expect(tagged.data.map((each: { tags: string[] }) => each.tags)).toEqual([['prod'], ['prod'], ['prod']])
 })
 
-test('two of three monitors are deleted after a preview, and restored', async () => {
+test('two of three monitors are deleted after a preview with the group that they leave empty, and restored', async () => {
   const { page, server, browse } = await givenOwner()
+  const headers = { origin: server.url }
+  await page.request.post('/groups', { data: { name: 'Leaving' }, headers })
   const monitors = ['one', 'two', 'three'].map((name) => ({
     ...{ full_domain: `${name}.gone.example`, record_type: 'A', is_active: false, expected_value: ['192.0.2.1'] },
+    ...(name === 'three' ? {} : { group: 'leaving' }),
   }))
-  await page.request.post('/monitors/bulk', { data: { monitors }, headers: { origin: server.url } })
+  await page.request.post('/monitors/bulk', { data: { monitors }, headers })
+  const slugs = async () =>
+    (await (await page.request.get('/groups')).json()).data.map(({ slug }: { slug: string }) => slug)
+  expect(await slugs()).toContain('leaving')
   const { page: colleague } = await browse({ storageState: await page.context().storageState() })
   for (const each of [page, colleague]) {
     await each.goto('/dashboard/monitors')
@@ -239,8 +245,10 @@ test('two of three monitors are deleted after a preview, and restored', async ()
   await dialog.getByRole('button', { name: 'Cancel' }).click()
   await page.getByText('2 selected', { exact: true }).waitFor()
   await choose()
+  await dialog.getByRole('checkbox', { name: 'Delete their groups too' }).click()
   await dialog.getByRole('button', { name: 'Delete 2 monitors' }).click()
   await dialog.getByText('2 monitors deleted').waitFor()
+  expect(await slugs()).not.toContain('leaving')
   for (const each of [page, colleague]) await each.getByText('one.gone.example').first().waitFor({ state: 'hidden' })
   await dialog.getByRole('button', { name: 'Undo' }).click()
   const undo = page.getByRole('dialog', { name: 'Undo' })
