@@ -13,12 +13,10 @@ RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=ca,t
     NODE_EXTRA_CA_CERTS=/etc/npm-ca.pem npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN node scripts/build-package.ts
-# Nothing that runs has a part of its own for an architecture. Node comes with the image.
-RUN npm prune --omit=dev --omit=peer --ignore-scripts --no-audit --no-fund \
- && rm -rf node_modules/.bin node_modules/.cache node_modules/.package-lock.json \
- && mkdir -p /app /empty /commands \
+# The package has no dependencies, and nothing of its own for an architecture. Node comes with the image.
+RUN mkdir -p /empty /commands \
  && ln -s /app/bin/zonewatch.js /commands/zonewatch \
- && mv bin build node_modules package.json CHANGELOG.md LICENSE SECURITY.md /app/
+ && mv build /app
 
 # No RUN from here on, so that an image for another architecture needs no emulation.
 # The platform is the default, but Buildah 1.28 takes that of the stage above.

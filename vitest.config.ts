@@ -14,7 +14,7 @@ export default defineConfig({
   test: {
     include: ['{contract,server,simulator,dashboard,e2e,scripts}/**/*.test.ts'],
     setupFiles: ['server/testing/cpu-time.ts'],
-    globalSetup: ['server/testing/postgres.ts', 'e2e/dashboard/prepare.ts'],
+    globalSetup: ['server/testing/postgres.ts', 'e2e/prepare.ts'],
     // More than there are cores: most tests wait for processes, timers and browsers.
     maxWorkers: 5,
     sequence: { sequencer: LongFilesFirst },

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
-import { openBrowser } from '../e2e/dashboard/browser.ts'
-import prepare from '../e2e/dashboard/prepare.ts'
+import { openBrowser, unpackBrowser } from '../e2e/dashboard/browser.ts'
 import { startShowcase } from '../e2e/dashboard/showcase.ts'
+import { buildDashboard } from '../scripts/build-dashboard.ts'
 import { readOptions } from './options.ts'
 
 /**
@@ -18,7 +18,7 @@ const { values } = readOptions({
 const monitors = Number(values.monitors)
 const rounds = Number(values.rounds)
 
-await prepare()
+await Promise.all([buildDashboard(), unpackBrowser()])
 const showcase = await startShowcase({ monitors })
 const browser = await openBrowser()
 try {

@@ -14,4 +14,4 @@ if (Number(process.versions.node.split('.')[0]) < NEEDED) {
 // A start takes half as long, and a process does not load what strips the types, which takes 12 MB.
 module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)))
 const source = new URL('../server/main.ts', import.meta.url)
-import(existsSync(source) ? source.href : new URL('../build/server/main.js', import.meta.url).href)
+import(existsSync(source) ? source.href : new URL('../server/main.js', import.meta.url).href)

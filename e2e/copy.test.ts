@@ -11,7 +11,7 @@ import { openDatabase } from '#server/database/open.ts'
 import { type Api, createApi } from '#server/testing/api-client.ts'
 import { newDatabaseUrl } from '#server/testing/database.ts'
 import type { Received } from '#server/testing/receiver.ts'
-import { run, runCommand, type Settings } from '#server/testing/server-process.ts'
+import { run, runCommand, type Settings, zonewatch } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
 /** `COPY_MONITORS` in the environment sets more. */
@@ -205,7 +205,7 @@ async function expectChains(api: Api, monitors: readonly Monitor[], values: stri
 
 /** Kills the copy when it has copied some tables. */
 async function killDuring(command: string[], settings: Settings, target: Database): Promise<void> {
-  const copying = run([process.execPath, 'server/main.ts', ...command], settings)
+  const copying = run(zonewatch(...command), settings)
   const copiedTables = () =>
     sql<{ count: number }>`select count(*) as count from copy_progress`.execute(target).then(
       ({ rows }) => Number(rows[0]!.count),

@@ -7,7 +7,7 @@ import type { Webhook } from '#contract/webhooks.ts'
 import { systemClock } from '#server/clock.ts'
 import { createApi } from '#server/testing/api-client.ts'
 import type { Receiver } from '#server/testing/receiver.ts'
-import { PROJECT, run, runCommand, type ServerProcess, type Settings } from '#server/testing/server-process.ts'
+import { run, runCommand, type ServerProcess, type Settings, zonewatch } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
 const EMAIL = ADMIN.ADMIN_EMAIL!
@@ -104,7 +104,7 @@ test(
     const [first] = lines()
 
     const under = load(signed, () => [server])
-    const killed = run([process.execPath, `${PROJECT}server/main.ts`, 'rotate-secret'], settings)
+    const killed = run(zonewatch('rotate-secret'), settings)
     await eventually(
       async () => killed.stdout(),
       (text) => text.includes('is in use'),

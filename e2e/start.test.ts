@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabase } from '#server/database/open.ts'
-import { freePort, run, runCommand, type Settings } from '#server/testing/server-process.ts'
+import { freePort, run, runCommand, type Settings, zonewatch } from '#server/testing/server-process.ts'
 import {
   ADMIN,
   eventually,
@@ -67,7 +67,7 @@ test('a server that waits for its database is alive and answers with Retry-After
   onTestFinished(() => db.destroy())
   await sql`select pg_advisory_lock(7209461)`.execute(db) // the lock of a server that migrates
   const port = await freePort()
-  const server = run([process.execPath, 'server/main.ts', 'serve'], { ...settings, PORT: String(port) })
+  const server = run(zonewatch('serve'), { ...settings, PORT: String(port) })
   onTestFinished(async () => {
     server.send('SIGKILL')
     await server.ended

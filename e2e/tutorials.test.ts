@@ -29,7 +29,7 @@ test.each(globSync('docs/tutorials/*.md').filter((path) => readFileSync(path, 'u
 /** The beginnings of guide blocks that cannot run here, with the reason. */
 const NOT_RUN: Record<string, string> = {
   'npm ci': 'installs the project, which runs this test',
-  'npm pack': 'e2e/package.test.ts builds and starts the package',
+  'npm run package': 'e2e/package.test.ts builds and starts the package',
   'docker compose': 'needs Docker; npm run test:image runs it with Podman',
   'podman network create': 'needs Podman; npm run test:image runs it',
   'apt-get install npm': 'needs root and systemd; npm run test:image starts the unit',

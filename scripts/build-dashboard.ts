@@ -18,6 +18,8 @@ const SOURCES = [
   'docs/**/*.{md,png}',
   'scripts/docs-site/*',
 ]
+/** A twentieth of the time of the best, for a tenth more octets. */
+const FAST_BROTLI_QUALITY = 9
 const COMPRESSED = /\.(js|css|html|svg)$/
 
 /** Builds `dashboard/dist` and the documentation in `dashboard/dist/docs`, unless the sources are unchanged. Returns the folder. */
@@ -58,11 +60,12 @@ function builtDigest(): string | undefined {
 
 /** Writes compressed copies of each text file, so that the server does not compress. */
 async function compressAll(folder: string): Promise<void> {
-  const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY }
   for (const path of await readdir(folder, { recursive: true })) {
     if (!COMPRESSED.test(path)) continue
     const file = join(folder, path)
     const text = await readFile(file)
+    const quality = text.length < 1_000_000 ? constants.BROTLI_MAX_QUALITY : FAST_BROTLI_QUALITY
+    const params = { [constants.BROTLI_PARAM_QUALITY]: quality }
     await writeFile(`${file}.br`, await promisify(brotliCompress)(text, { params }))
     await writeFile(`${file}.gz`, await promisify(gzip)(text))
   }

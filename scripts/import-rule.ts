@@ -8,6 +8,8 @@ const GROUND = [
   'ids',
   'keyring',
   'plan',
+  'plan-schema',
+  'project-folder',
   'yield',
   'times',
   'text',

@@ -19,7 +19,8 @@ export async function buildRelease(folder: string): Promise<void> {
   const before = readdirSync(folder)
   if (before.length > 0) throw new Error(`${folder} is not empty. Choose another folder.`)
 
-  npm(['pack', '--pack-destination', folder])
+  npm(['run', 'package'])
+  npm(['pack', './build', '--pack-destination', folder])
   const client = join(folder, 'client')
   const wrong = await startAndStop(async (url) => {
     buildClient(await (await fetch(`${url}/openapi.json`)).text(), client)

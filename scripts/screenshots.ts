@@ -1,11 +1,11 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
-import { openBrowser } from '../e2e/dashboard/browser.ts'
+import { openBrowser, unpackBrowser } from '../e2e/dashboard/browser.ts'
 import { PAGES } from '../e2e/dashboard/pages.ts'
-import prepare from '../e2e/dashboard/prepare.ts'
 import { type Showcase, startShowcase } from '../e2e/dashboard/showcase.ts'
 import { sampleMails } from '../server/testing/sample-messages.ts'
+import { buildDashboard } from './build-dashboard.ts'
 
 /**
  * `npm run screenshots [part of a name …]`: pictures of every page and every mail in both themes and two widths, of a real server, into
@@ -17,7 +17,7 @@ const WIDTHS = { desktop: { width: 1280, height: 860 }, phone: { width: 390, hei
 
 const wanted = process.argv.slice(2)
 // Before the pictures go: the documentation is built with some of them.
-await prepare()
+await Promise.all([buildDashboard(), unpackBrowser()])
 if (wanted.length === 0) await rm(FOLDER, { recursive: true, force: true })
 await mkdir(FOLDER, { recursive: true })
 await using stack = new AsyncDisposableStack()

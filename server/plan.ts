@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type { PlanLimits, Plan as PlanResponse } from '#contract/subscription.ts'
+import type { PlanSettings } from './plan-schema.ts'
 
 export type Price = PlanResponse['prices'][number] & { stripe_price: string }
 export type Plan = { id: string; name: string; prices: Price[]; limits: PlanLimits }
@@ -19,12 +20,8 @@ export const NO_LIMITS: PlanLimits = {
 export const SELF_HOSTED: Plans = [{ id: 'self-hosted', name: 'Self-hosted', prices: [], limits: NO_LIMITS }]
 
 /** Loaded only if PLANS is set, because TypeBox takes 20 MB in each process. */
-function loadSchema() {
-  const require = createRequire(import.meta.url)
-  const { Type } = require('typebox') as typeof import('typebox')
-  const { Value } = require('typebox/value') as typeof import('typebox/value')
-  const { PlanSetting } = require('#contract/subscription.ts') as typeof import('#contract/subscription.ts')
-  return { Value, Settings: Type.Array(PlanSetting, { minItems: 1, maxItems: 100 }) }
+function loadSchema(): typeof import('./plan-schema.ts') {
+  return createRequire(import.meta.url)('#server/plan-schema.ts')
 }
 
 /** Parses the setting PLANS, a JSON array. An absent limit becomes null. */
@@ -35,12 +32,9 @@ export function parsePlans(text: string): { ok: true; plans: Plans } | { ok: fal
   } catch {
     return { ok: false, reason: 'is not JSON.' }
   }
-  const { Value, Settings } = loadSchema()
-  const error = Value.Errors(Settings, value)[0]
-  if (error || !Value.Check(Settings, value)) {
-    return { ok: false, reason: `has an invalid plan: ${error?.instancePath || '/'} ${error?.message}.` }
-  }
-  const plans = value.map(({ prices, limits, ...plan }) => ({
+  const wrong = loadSchema().findWrongPlan(value)
+  if (wrong) return { ok: false, reason: `has an invalid plan: ${wrong.path} ${wrong.message}.` }
+  const plans = (value as PlanSettings).map(({ prices, limits, ...plan }) => ({
     ...plan,
     prices: prices ?? [],
     limits: { ...NO_LIMITS, ...limits },

@@ -87,7 +87,11 @@ function newDebian(folder: string): Debian {
 
 /** Copies the package of Zonewatch, and the npm settings to install it. */
 export function copyPackage({ folder }: Debian): void {
-  execFileSync('npm', ['pack', '--pack-destination', join(folder, 'root')], { cwd: PROJECT, stdio: 'ignore' })
+  execFileSync('npm', ['run', 'package'], { cwd: PROJECT, stdio: 'ignore' })
+  execFileSync('npm', ['pack', './build', '--pack-destination', join(folder, 'root')], {
+    cwd: PROJECT,
+    stdio: 'ignore',
+  })
   const npmrc = process.env.NPM_CONFIG_USERCONFIG ?? join(homedir(), '.npmrc')
   if (existsSync(npmrc)) copyFileSync(npmrc, join(folder, 'root/.npmrc'))
   const ca = process.env.NODE_EXTRA_CA_CERTS

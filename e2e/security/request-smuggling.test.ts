@@ -54,7 +54,7 @@ async function exchange(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   let answer = ''
   await new Promise<void>((resolve) => {
-    socket.setTimeout(1_000, () => socket.destroy())
+    socket.setTimeout(20_000, () => socket.destroy())
     socket.on('data', (part) => {
       answer += part
     })

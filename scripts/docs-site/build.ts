@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
+import { fastify } from 'fastify'
 import { escapeHtml, type Rendered, renderMarkdown } from './markdown.ts'
 import { type NavSection, renderPage, type Site } from './page.ts'
 
@@ -26,6 +27,18 @@ export async function buildDocs(folder: string, project: string): Promise<void> 
     await mkdir(dirname(join(folder, path)), { recursive: true })
     await writeFile(join(folder, path), content)
   }
+  await mkdir(join(folder, 'docs/api'), { recursive: true })
+  await writeFile(join(folder, 'docs/api/reference.js'), await apiReferenceScript())
+}
+
+/** The script of Scalar's API reference. Its package offers it only through a server. */
+async function apiReferenceScript(): Promise<Buffer> {
+  const { default: reference } = await import('@scalar/fastify-api-reference')
+  const server = fastify()
+  await server.register(reference, { routePrefix: '/', configuration: { url: '/openapi.json' } })
+  const { rawPayload } = await server.inject('/js/scalar.js')
+  await server.close()
+  return rawPayload
 }
 
 /** Every file of the site, as paths in the folder of the dashboard. */

@@ -4,9 +4,10 @@ import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { notFound } from '../problem.ts'
+import { PROJECT_FOLDER } from '../project-folder.ts'
 
 /** npm builds it (`scripts/build-dashboard.ts`). */
-export const BUILT = fileURLToPath(new URL('../../dashboard/dist/', import.meta.url))
+export const BUILT = fileURLToPath(new URL('dashboard/dist/', PROJECT_FOLDER))
 
 const NOT_BUILT = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Zonewatch</title></head>

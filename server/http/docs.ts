@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
-import { type FastifyInstance, fastify } from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import { PROJECT_FOLDER } from '../project-folder.ts'
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -37,7 +38,7 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /** Built from docs/ by npm (`scripts/docs-site/build.ts`), never by the server. */
-const PAGES = fileURLToPath(new URL('../../dashboard/dist/docs/', import.meta.url))
+const PAGES = fileURLToPath(new URL('dashboard/dist/docs/', PROJECT_FOLDER))
 
 /** `GET /docs`: the documentation. The dashboard serves its scripts and styles. */
 export async function documentation(app: FastifyInstance): Promise<void> {
@@ -67,22 +68,9 @@ async function apiReference(app: FastifyInstance): Promise<void> {
       'cache-control': 'public, max-age=3600',
     })
   })
-  /** A buffer, because text would be copied for each slow connection. */
-  let reference: Promise<Buffer> | undefined
   app.get('/docs/api', async (_request, reply) => reply.type('text/html; charset=utf-8').send(PAGE))
   app.get('/docs/api/start.js', async (_request, reply) => reply.type('text/javascript; charset=utf-8').send(START))
-  app.get('/docs/api/reference.js', async (_request, reply) => {
-    reference ??= loadReference()
-    return reply.type('text/javascript; charset=utf-8').send(await reference)
-  })
-}
-
-/** The module offers the script only through a server. It is large, so it is loaded when the page is first opened. */
-async function loadReference(): Promise<Buffer> {
-  const { default: reference } = await import('@scalar/fastify-api-reference')
-  const server = fastify()
-  await server.register(reference, { routePrefix: '/', configuration: { url: '/openapi.json' } })
-  const { rawPayload } = await server.inject('/js/scalar.js')
-  await server.close()
-  return rawPayload
+  app.get('/docs/api/reference.js', (_request, reply) =>
+    reply.type('text/javascript; charset=utf-8').sendFile('api/reference.js'),
+  )
 }

@@ -6,6 +6,8 @@ import { systemClock } from '../clock.ts'
 
 export const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
 
+/** What the tests built to start servers from, as people install it: `e2e/prepare.ts`. Otherwise the sources. */
+const MAIN = process.env.SERVER_OF_TESTS ?? 'server/main.ts'
 /** Node's compile cache makes the hundreds of server starts cheaper. */
 const COMPILE_CACHE = `${PROJECT}node_modules/.cache/compiled`
 
@@ -40,7 +42,7 @@ const READY_TIMEOUT_MS = 100_000
 
 /** For tests that need `npm start` itself. */
 export const NPM_START = ['npm', 'start']
-const NODE_START = [process.execPath, 'server/main.ts', 'serve']
+const NODE_START = zonewatch('serve')
 
 /** Starts the real server and waits until it is ready. Throws with its output if it ends before. */
 export async function startServer(
@@ -72,7 +74,12 @@ export async function startServer(
 /** Runs a command of the command line to its end. */
 export function runCommand(args: string[], settings: Settings, input?: string, userId?: number): Promise<Ended> {
   const options = { ...(input === undefined ? {} : { input }), ...(userId === undefined ? {} : { userId }) }
-  return run([process.execPath, 'server/main.ts', ...args], settings, options).ended
+  return run(zonewatch(...args), settings, options).ended
+}
+
+/** The command line `zonewatch`. */
+export function zonewatch(...args: string[]): string[] {
+  return [process.execPath, MAIN, ...args]
 }
 
 /** `input`: standard input. `userId`: only root may start a process of another user. */

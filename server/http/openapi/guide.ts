@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { PROJECT_FOLDER } from '../../project-folder.ts'
 
-const FOLDER = new URL('../../../docs/reference/', import.meta.url)
+const FOLDER = new URL('docs/reference/', PROJECT_FOLDER)
 
 export type Guide = { description: string; tags: { name: string; description: string }[] }
 
