@@ -39,7 +39,7 @@ const formatFields = {
     Type.Enum(EXPORT_FORMATS, {
       type: 'string',
       description:
-        '`json`: a list of monitors with `frequency`, `group`, `external_id`, `tags` and `metadata`. `csv`: a line for each monitor, which an import reads. `zone`: the expected values as records of a zone file, zone after zone. Default: `json`, and `csv` with `columns`.',
+        '`json`: a list of monitors with `frequency`, `resolution`, `group`, `external_id`, `tags` and `metadata`. `csv`: a line for each monitor, which an import reads. `zone`: the expected values as records of a zone file, zone after zone. Default: `json`, and `csv` with `columns`.',
     }),
   ),
   columns: Type.Optional(
@@ -85,6 +85,7 @@ export const ExportedMonitors = Type.Array(MonitorResponse, {
         ...(firstExample(MonitorResponse) as MonitorResponse),
         ...{
           frequency: 5,
+          resolution: 'auto',
           group: 'shop',
           external_id: 'customer-300/www',
           tags: ['prod'],

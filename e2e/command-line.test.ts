@@ -48,7 +48,7 @@ test.each(['sqlite', 'postgres'] as const)(
   },
 )
 
-test('plan assigns a plan while the server runs, and names the plans and organizations that it does not know', async () => {
+test('assign-plan assigns a plan while the server runs, and names the plans and organizations that it does not know', async () => {
   const { settings } = await givenEnvironment('sqlite')
   const plans = [
     { id: 'free', name: 'Free', limits: { monitors: 0 } },
@@ -59,14 +59,14 @@ test('plan assigns a plan while the server runs, and names the plans and organiz
   const api = createApi(server.url, ADMIN_KEY)
   const { slug } = (await api.get<{ slug: string }>('/organization')).body
 
-  expect(await runCommand(['plan', slug, 'partner'], world)).toMatchObject({ code: 0, stderr: '' })
+  expect(await runCommand(['assign-plan', slug, 'partner'], world)).toMatchObject({ code: 0, stderr: '' })
   expect((await api.get('/organization/subscription')).body).toMatchObject({ plan: 'partner', limits: { monitors: 7 } })
 
-  expect(await runCommand(['plan', slug, 'gold'], world)).toMatchObject({
+  expect(await runCommand(['assign-plan', slug, 'gold'], world)).toMatchObject({
     code: 1,
     stderr: 'Unknown plan "gold". PLANS has free, partner.\n',
   })
-  expect(await runCommand(['plan', 'nobody', 'free'], world)).toMatchObject({
+  expect(await runCommand(['assign-plan', 'nobody', 'free'], world)).toMatchObject({
     code: 1,
     stderr: 'No organization has the slug "nobody".\n',
   })

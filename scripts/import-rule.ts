@@ -25,6 +25,7 @@ const GROUND = [
 const PARTS: Record<string, readonly string[]> = {
   main: ['cli'],
   cli: [
+    'as-code',
     'app',
     'incidents',
     'waits/quick-checks',
@@ -56,6 +57,7 @@ const PARTS: Record<string, readonly string[]> = {
     'config',
     'log',
   ],
+  'as-code': ['monitors/import', 'monitors', 'alerts', 'webhooks', 'record-types', 'organization', 'http', 'dns'],
   supervisor: ['queue', 'config'],
   backup: ['queue', 'database'],
   copy: ['queue', 'database'],
@@ -252,6 +254,8 @@ export function wrongImports(imports: readonly Import[]): string[] {
 export function refusalOf(from: string, to: string): string | undefined {
   if (isTest(from)) return undefined
   const [fromTop, toTop] = [topOf(from), topOf(to)]
+  // It is a client of the API.
+  if (toTop === 'client' && partOf(from) === 'as-code') return undefined
   if (fromTop !== toTop && toTop !== 'contract') {
     if (FROM_OUTSIDE.includes(fromTop)) return undefined
     if (fromTop === 'simulator') return refusalOfJudge(from, to)

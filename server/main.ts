@@ -107,7 +107,33 @@ program
   .action(async (name, type, options) => (await import('./cli/proof.ts')).printProof(name, type, options))
 
 program
-  .command('plan <organization> <plan>')
+  .command('pull [folder]')
+  .description('write the monitors, groups, alerts and webhooks of an organization into YAML files')
+  .option('--force', 'replace the YAML files of the folder')
+  .action(async (folder, options) => (await import('./cli/as-code.ts')).pull(folder, options))
+
+const adopt = ['--adopt', 'give what already exists the label of the files, so that they can delete it'] as const
+const sendSecrets = ['--send-secrets', 'send the secrets of channels again; the server shows none to compare'] as const
+program
+  .command('plan [path...]')
+  .description('show what apply would change; exit code 0: nothing, 2: something, 1: an error')
+  .option(...adopt)
+  .option(...sendSecrets)
+  .option('--json', 'print JSON')
+  .action(async (paths, options) => (await import('./cli/as-code.ts')).printPlan(paths, options))
+
+program
+  .command('apply [path...]')
+  .description('make an organization what the YAML files say')
+  .option('--yes', 'do not ask')
+  .option('--max-deletions <n>', 'refuse to delete more than this', '20')
+  .option(...adopt)
+  .option(...sendSecrets)
+  .option('--json', 'print JSON')
+  .action(async (paths, options) => (await import('./cli/as-code.ts')).apply(paths, options))
+
+program
+  .command('assign-plan <organization> <plan>')
   .description('assign a plan of PLANS to an organization (slug) without payment')
   .action(async (organization, plan) => (await import('./cli/assign-plan.ts')).assignPlan(organization, plan))
 

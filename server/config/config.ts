@@ -97,6 +97,9 @@ export class InvalidConfig extends Error {
 /** systemd sets NOTIFY_SOCKET for a unit with `Type=notify`. */
 export const isStartedBySystemd = (environment: Environment = process.env) => Boolean(environment.NOTIFY_SOCKET)
 
+/** For commands that are clients of a server: its address, a key, and the secrets that their files name. */
+export const clientEnvironment = (environment: Environment = process.env): Environment => environment
+
 type Environment = Readonly<Record<string, string | undefined>>
 export type SettingLine = { name: string; value: string; isDefault: boolean; about: string }
 

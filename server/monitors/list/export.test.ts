@@ -140,7 +140,7 @@ onBothEngines('GET /monitors/export', (_fresh, engine) => {
     const world = await givenApp(engine)
     await bulk(world, [{ ...TYPES[0], external_id: 'customer-1', tags: ['prod'], metadata: { customer: '1' } }])
     const [exported] = (await world.call(`${PATH}?external_id=customer-1`)).body
-    const include = 'frequency,group,external_id,tags,metadata'
+    const include = 'frequency,resolution,group,external_id,tags,metadata'
     expect(exported).toEqual((await world.call(`/monitors/${exported.id}?include=${include}`)).body)
   })
 

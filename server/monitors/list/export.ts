@@ -29,7 +29,7 @@ const WRITERS: Record<ExportFormat, () => Writer> = {
   csv: () => csvWriter(COLUMNS),
   zone: zoneWriter,
 }
-const INCLUDED = inclusionOf(['frequency', 'group', 'external_id', 'tags', 'metadata'])
+const INCLUDED = inclusionOf(['frequency', 'resolution', 'group', 'external_id', 'tags', 'metadata'])
 
 const METADATA_COLUMN = new RegExp(METADATA_PARAMETER)
 
