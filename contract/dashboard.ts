@@ -296,6 +296,14 @@ export type Timeline = Static<typeof Timeline>
 export const ValueDifference = StrictObject({
   missing: Type.Array(Type.String(), { description: 'Expected values that match no current value.' }),
   extra: Type.Array(Type.String(), { description: 'Current values that are not expected. Empty in flexible mode.' }),
+  /** The whole RRset with which the monitor would be valid; null if it is valid or if another repair is needed. */
+  record: Nullable(
+    StrictObject({
+      name: Type.String({ description: 'The name that has the records, such as the end of a CNAME chain.' }),
+      type: Type.String(),
+      data: Type.Array(Type.String(), { description: 'The rdata of each record, as in a zone file.' }),
+    }),
+  ),
 })
 export type ValueDifference = Static<typeof ValueDifference>
 

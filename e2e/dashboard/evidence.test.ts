@@ -30,4 +30,10 @@ test('the evidence has a row for each server, and marks the one that differs', a
   expect(await differing.count()).toBe(1)
   expect(await differing.innerText()).toContain('ns3.harbor.test')
   expect(await differing.getByText('198.51.100.66').count()).toBe(1)
+
+  const matrix = page.getByRole('table', { name: 'Servers asked' })
+  expect(await matrix.getByRole('button').count()).toBe(4)
+  await matrix.getByRole('row').filter({ hasText: 'Differs' }).getByText('198.51.100.66').waitFor()
+  await matrix.getByRole('button', { name: 'Name server ns3.harbor.test' }).press('Enter')
+  await page.getByRole('dialog', { name: 'ns3.harbor.test' }).getByText('198.51.100.66').waitFor()
 })

@@ -108,6 +108,8 @@ test('one cause is one line of the overview, acknowledged and snoozed there, and
   await table.getByRole('link', { name: 'host0.shop.example' }).click()
   const part = page.getByRole('region', { name: 'Incident' })
   await part.getByText('snoozed until').waitFor()
+  await page.getByRole('tab', { name: 'Route 53' }).click()
+  await page.getByText('"Name": "host0.shop.example."').waitFor()
   await part.getByRole('button', { name: 'Undo acknowledgement' }).click()
   await part.getByRole('button', { name: 'Acknowledge' }).waitFor()
   await part.getByRole('link', { name: 'Incident with 4 others' }).click()

@@ -6,17 +6,19 @@ import type { CnameChain, Exchange } from '../dns/outcome.ts'
 import { conflict } from '../problem.ts'
 import { recordTypeOf } from '../record-types/record-types.ts'
 import { acceptCurrentValues } from './parse-monitor.ts'
+import { recordToPaste } from './record-to-paste.ts'
 import { getMonitor, lockMonitor } from './store.ts'
 import { updateMonitor } from './update.ts'
 
 /** Which expected values are missing and which current values are extra. Throws `not_found`. */
 export async function differenceOf(db: Database, tenant: Tenant, id: string): Promise<ValueDifference> {
   const row = await getMonitor(db, tenant, id)
-  if (row.current_values === null) return { missing: [], extra: [] }
   const recordType = row.record_type as MonitorRecordType
+  if (row.current_values === null) return { missing: [], extra: [], record: recordToPaste(row, []) }
   const [expected, current]: string[][] = [JSON.parse(row.expected_values), JSON.parse(row.current_values)]
   const chain = recordType === 'CNAME' ? chainOf(row.diagnosis ?? null) : []
-  return recordTypeOf(recordType).difference(expected!, current!, row.is_exact_match === 1, chain)
+  const difference = recordTypeOf(recordType).difference(expected!, current!, row.is_exact_match === 1, chain)
+  return { ...difference, record: recordToPaste(row, difference.missing) }
 }
 
 /** The CNAME chain, which only the evidence has. */

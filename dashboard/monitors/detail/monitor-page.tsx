@@ -15,6 +15,7 @@ import { EvidenceDate } from './evidence-date.tsx'
 import { MonitorHistory } from './history.tsx'
 import { MonitorIncident } from './incident.tsx'
 import { MonitorRecords } from './records.tsx'
+import { ServerMatrix } from './server-matrix.tsx'
 import { MonitorTimeline } from './timeline.tsx'
 import { MonitorVerdict } from './verdict.tsx'
 import { MonitorWait } from './wait.tsx'
@@ -65,7 +66,10 @@ export function MonitorPage() {
         <Suspense>
           <MonitorPlanned monitor={monitor} />
         </Suspense>
-        <MonitorRecords monitor={monitor} difference={difference} />
+        <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,11fr)_minmax(0,13fr)]">
+          <MonitorRecords monitor={monitor} difference={difference} />
+          <ServerMatrix monitor={monitor} />
+        </div>
         <MonitorDelegation monitor={monitor} />
         <Suspense>{monitor.domain.includes('.') && <MonitorZone domain={monitor.domain} />}</Suspense>
         <MonitorTimeline monitor={monitor} />

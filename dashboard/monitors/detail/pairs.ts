@@ -11,7 +11,7 @@ export type ValuePair = { expected: string[]; current: string[]; mark: 'met' | '
 export function pairValues(
   expected: readonly string[],
   current: readonly string[],
-  { missing, extra }: ValueDifference,
+  { missing, extra }: Pick<ValueDifference, 'missing' | 'extra'>,
 ): ValuePair[] {
   const met = expected.filter((value) => !missing.includes(value))
   const unmatched = current.filter((value) => !extra.includes(value))

@@ -11,6 +11,7 @@ import { Section } from '../../ui/page.tsx'
 import { Cells, type Column, rowCell, TableFrame, type TableRow, useTableModel } from '../../ui/table.tsx'
 import type { MonitorDetails } from '../queries.ts'
 import { hasStaleValues, pairValues, type ValuePair } from './pairs.ts'
+import { RecordToPaste } from './record-to-paste.tsx'
 
 const MAX_COLLAPSED = 15
 
@@ -56,6 +57,7 @@ export function MonitorRecords({ monitor, difference }: { monitor: MonitorDetail
           </Button>
         </div>
       )}
+      {difference.record && state !== 'VALID' && <RecordToPaste monitor={monitor} record={difference.record} />}
       {!isCompared && <p className="border-t border-line px-4 py-2.5 text-xs text-faint">{notComparedText(monitor)}</p>}
     </Section>
   )

@@ -90,6 +90,14 @@ const chainOf = (outcome: DnsOutcome): string[] => ('chain' in outcome ? outcome
 const areSameSets = (one: readonly string[], other: readonly string[]) =>
   [...new Set(one)].sort().join('\n') === [...new Set(other)].sort().join('\n')
 
+/** When the cache that gave the answer drops it; undefined if that is unknown. */
+export function cachedUntil({ at, outcome }: DiagnosisPath): string | undefined {
+  if (at === undefined || outcome === null) return undefined
+  const ttls = 'chain' in outcome ? outcome.chain.map(({ ttl }) => ttl) : []
+  if (outcome.kind === 'answer') ttls.push(outcome.rrset.ttl)
+  return ttls.length === 0 ? undefined : new Date(Date.parse(at) + Math.min(...ttls) * 1_000).toISOString()
+}
+
 type Counts = Omit<ReturnType<typeof groupByServer>, 'servers'>
 
 /** Such as "3 of 4 servers agree; 1 gave no usable answer". */

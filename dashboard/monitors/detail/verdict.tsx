@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Minus, Plus, TriangleAlert } from 'lucide-react'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import type { Acceptance } from '#contract/dashboard.ts'
 import type { Diagnosis } from '#contract/diagnosis.ts'
 import { visible } from '#contract/visible-text.ts'
@@ -22,6 +22,8 @@ import { historyQuery, type MonitorDetails, useRefresh } from '../queries.ts'
 import { stateNote } from '../state-note.ts'
 import { shownAdvice } from './advice.ts'
 import type { Checking } from './checking.ts'
+
+const PlanDialog = lazy(async () => ({ default: (await import('../../planned-changes/dialog.tsx')).PlanDialog }))
 
 type VerdictProps = { monitor: MonitorDetails; checking: Checking }
 
@@ -128,6 +130,7 @@ function AdvicePanel({ monitor }: Pick<VerdictProps, 'monitor'>) {
       {monitor.state === 'MISMATCH' && can('write') && (
         <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-1.5 text-sm text-soft">
           <AcceptButton monitor={monitor} />
+          <PlanButton monitor={monitor} />
         </div>
       )}
     </div>
@@ -145,6 +148,18 @@ function RecordChange({ label, value, icon: Icon }: { label: string; value: stri
       </span>
       <CopyButton text={value} label={`Copy ${visible(value)}`} />
     </li>
+  )
+}
+
+function PlanButton({ monitor }: Pick<VerdictProps, 'monitor'>) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button size="sm" onClick={() => setOpen(true)}>
+        Plan a change
+      </Button>
+      <Suspense>{isOpen && <PlanDialog monitor={monitor} onClose={() => setOpen(false)} />}</Suspense>
+    </>
   )
 }
 
