@@ -7,7 +7,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { build, type Rolldown } from 'vite'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { Engine } from '#server/database/engine.ts'
 import { type Answer, type Received, startReceiver } from '#server/testing/receiver.ts'
 import { PROJECT, run, startServer } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, givenEnvironment, givenServer, ONE_PROCESS } from '#server/testing/test-server.ts'
@@ -59,12 +58,8 @@ test('it has less than 15 kB, without any dependency', async () => {
   expect([imports, code.length < 15_000]).toEqual([[], true])
 })
 
-test('the programs of its README run on both engines', async () => {
-  await Promise.all([runPrograms('sqlite'), runPrograms('postgres')])
-})
-
-async function runPrograms(engine: Engine): Promise<void> {
-  const { dns, settings } = await givenEnvironment(engine)
+test('the programs of its README run', async () => {
+  const { dns, settings } = await givenEnvironment('sqlite')
   dns.set('www.customer.example', 'A', ['192.0.2.1'])
   dns.set('late.customer.example', 'A', ['192.0.2.9'])
   const { url } = await givenServer({ ...settings, ...ADMIN })
@@ -94,7 +89,7 @@ async function runPrograms(engine: Engine): Promise<void> {
   const waiting = waitUntilValid!(id, { timeoutSeconds: 3, pollSeconds: 0.2 })
   await expect(waiting).rejects.toThrow(/^mon_\w+ is MISMATCH: .*192\.0\.2\.9/)
   await expect(waiting).rejects.toBeInstanceOf(client.WaitTimeoutError)
-}
+})
 
 describe('a request that fails', () => {
   const MONITOR = {

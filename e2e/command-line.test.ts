@@ -16,37 +16,34 @@ import {
 
 const HOUR_MS = 3_600_000
 
-test.each(['sqlite', 'postgres'] as const)(
-  'keys are created, listed and revoked while the server runs (%s)',
-  async (engine) => {
-    const { settings } = await givenEnvironment(engine)
-    const server = await givenServer({ ...settings, ...ADMIN })
-    const made = await runCommand(['keys', 'create', '--name', 'ci', '--role', 'read', '--json'], settings)
-    const { id, key } = JSON.parse(made.stdout)
-    expect(key).toMatch(/^zw_[0-9A-Za-z]{43}$/)
-    const reader = createApi(server.url, key)
-    expect((await reader.get('/monitors')).status).toBe(200)
-    expect((await reader.post('/monitors', {})).status).toBe(403)
+test('keys are created, listed and revoked while the server runs', async () => {
+  const { settings } = await givenEnvironment('postgres')
+  const server = await givenServer({ ...settings, ...ADMIN })
+  const made = await runCommand(['keys', 'create', '--name', 'ci', '--role', 'read', '--json'], settings)
+  const { id, key } = JSON.parse(made.stdout)
+  expect(key).toMatch(/^zw_[0-9A-Za-z]{43}$/)
+  const reader = createApi(server.url, key)
+  expect((await reader.get('/monitors')).status).toBe(200)
+  expect((await reader.post('/monitors', {})).status).toBe(403)
 
-    const listed = await runCommand(['keys', 'list'], settings)
-    expect(listed.stdout).toMatch(new RegExp(`^${id} .* ci +read .* live$`, 'm'))
-    expect(listed.stdout).not.toContain(key)
-    const limited = await runCommand(['keys', 'limits', id, '--read', '3000', '--write', 'default'], settings)
-    expect(limited).toMatchObject({ code: 0, stdout: expect.stringMatching(/^read +3000$/m), stderr: '' })
-    expect(await runCommand(['keys', 'limits', 'key_nobody', '--read', '1'], settings)).toMatchObject({ code: 1 })
-    expect(await runCommand(['keys', 'revoke', id], settings)).toMatchObject({ code: 0, stderr: '' })
-    const refused = await reader.get('/monitors')
-    expect(refused).toMatchObject({ status: 401, body: { code: 401, error: 'Unauthorized' } })
-    expect((await createApi(server.url, ADMIN_KEY).get('/monitors')).status).toBe(200)
+  const listed = await runCommand(['keys', 'list'], settings)
+  expect(listed.stdout).toMatch(new RegExp(`^${id} .* ci +read .* live$`, 'm'))
+  expect(listed.stdout).not.toContain(key)
+  const limited = await runCommand(['keys', 'limits', id, '--read', '3000', '--write', 'default'], settings)
+  expect(limited).toMatchObject({ code: 0, stdout: expect.stringMatching(/^read +3000$/m), stderr: '' })
+  expect(await runCommand(['keys', 'limits', 'key_nobody', '--read', '1'], settings)).toMatchObject({ code: 1 })
+  expect(await runCommand(['keys', 'revoke', id], settings)).toMatchObject({ code: 0, stderr: '' })
+  const refused = await reader.get('/monitors')
+  expect(refused).toMatchObject({ status: 401, body: { code: 401, error: 'Unauthorized' } })
+  expect((await createApi(server.url, ADMIN_KEY).get('/monitors')).status).toBe(200)
 
-    expect(JSON.parse((await runCommand(['keys', 'list', '--json'], settings)).stdout)).toMatchObject([
-      { name: 'First key', revoked: null },
-      { id, name: 'ci', role: 'read', revoked: expect.any(String), last_used: expect.any(String) },
-    ])
-    const again = await runCommand(['keys', 'revoke', id], settings)
-    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining(`No active key has the id ${id}`) })
-  },
-)
+  expect(JSON.parse((await runCommand(['keys', 'list', '--json'], settings)).stdout)).toMatchObject([
+    { name: 'First key', revoked: null },
+    { id, name: 'ci', role: 'read', revoked: expect.any(String), last_used: expect.any(String) },
+  ])
+  const again = await runCommand(['keys', 'revoke', id], settings)
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining(`No active key has the id ${id}`) })
+})
 
 test('assign-plan assigns a plan while the server runs, and names the plans and organizations that it does not know', async () => {
   const { settings } = await givenEnvironment('sqlite')
@@ -218,49 +215,46 @@ test('planned-changes plans a change, shows which servers have it, and deletes i
   expect(JSON.parse((await run('list', '--json')).stdout)).toEqual([])
 })
 
-test.each(['sqlite', 'postgres'] as const)(
-  'delete-organization ends all access to it and nothing else, and delete-person deletes who left (%s)',
-  async (engine) => {
-    const { settings } = await givenEnvironment(engine)
-    const world = { ...settings, ...ADMIN }
-    const first = await givenServer(world)
-    const api = createApi(first.url, ADMIN_KEY)
-    const { slug, name } = (await api.get<{ slug: string; name: string }>('/organization')).body
-    const monitors = Array.from({ length: 300 }, (_, index) => ({ full_domain: `m${index}.example.com` }))
-    const bulk = monitors.map((monitor) => ({ ...monitor, record_type: 'A', expected_value: ['192.0.2.1'] }))
-    expect((await api.post('/monitors/bulk', { monitors: bulk })).status).toBe(201)
-    const other = ['--organization', 'Second', '--email', 'second@example.com', '--password', 'a long password']
-    const { api_key: key } = JSON.parse((await runCommand(['setup', ...other, '--json'], world)).stdout)
+test('delete-organization ends all access to it and nothing else, and delete-person deletes who left', async () => {
+  const { settings } = await givenEnvironment('sqlite')
+  const world = { ...settings, ...ADMIN }
+  const first = await givenServer(world)
+  const api = createApi(first.url, ADMIN_KEY)
+  const { slug, name } = (await api.get<{ slug: string; name: string }>('/organization')).body
+  const monitors = Array.from({ length: 300 }, (_, index) => ({ full_domain: `m${index}.example.com` }))
+  const bulk = monitors.map((monitor) => ({ ...monitor, record_type: 'A', expected_value: ['192.0.2.1'] }))
+  expect((await api.post('/monitors/bulk', { monitors: bulk })).status).toBe(201)
+  const other = ['--organization', 'Second', '--email', 'second@example.com', '--password', 'a long password']
+  const { api_key: key } = JSON.parse((await runCommand(['setup', ...other, '--json'], world)).stdout)
 
-    const remove = (...options: string[]) => runCommand(['delete-organization', slug, '--name', ...options], world)
-    expect((await remove('Other')).stderr).toBe(`name must be the name of the organization: ${name}.\n`)
-    expect((await remove(name)).stdout).toContain(`To cancel that: zonewatch keep-organization ${slug}`)
-    expect((await api.get<{ deletes: string }>('/organization/deletion')).body.deletes).not.toBeNull()
-    expect((await runCommand(['keep-organization', slug], world)).stdout).toBe(`${slug} is not deleted.\n`)
-    expect((await api.get<{ deletes: string }>('/organization/deletion')).body.deletes).toBeNull()
-    const person = ['delete-person', ADMIN.ADMIN_EMAIL!]
-    expect((await runCommand(person, world)).stderr).toContain(`is the last owner of ${name}.`)
-    expect((await remove(name, '--now')).stdout).toContain(`deletes everything of ${slug} from now on`)
-    first.send('SIGTERM')
-    await first.ended
+  const remove = (...options: string[]) => runCommand(['delete-organization', slug, '--name', ...options], world)
+  expect((await remove('Other')).stderr).toBe(`name must be the name of the organization: ${name}.\n`)
+  expect((await remove(name)).stdout).toContain(`To cancel that: zonewatch keep-organization ${slug}`)
+  expect((await api.get<{ deletes: string }>('/organization/deletion')).body.deletes).not.toBeNull()
+  expect((await runCommand(['keep-organization', slug], world)).stdout).toBe(`${slug} is not deleted.\n`)
+  expect((await api.get<{ deletes: string }>('/organization/deletion')).body.deletes).toBeNull()
+  const person = ['delete-person', ADMIN.ADMIN_EMAIL!]
+  expect((await runCommand(person, world)).stderr).toContain(`is the last owner of ${name}.`)
+  expect((await remove(name, '--now')).stdout).toContain(`deletes everything of ${slug} from now on`)
+  first.send('SIGTERM')
+  await first.ended
 
-    const second = await givenServer(world)
-    const statusOf = async (organizationKey: string) =>
-      (await createApi(second.url, organizationKey).get('/organization')).status
-    await eventually(
-      () => statusOf(ADMIN_KEY),
-      (status) => status === 401,
-    )
-    await eventually(
-      async () => second.stdout(),
-      (text) => text.includes('An organization is being deleted.'),
-    )
-    expect(await statusOf(key)).toBe(200)
-    expect(second.stdout()).not.toContain('"level":"error"')
-    expect((await runCommand(person, world)).stdout).toContain('Organizations left: 0.')
-    expect((await runCommand(person, world)).stderr).toBe(`No account has the address "${ADMIN.ADMIN_EMAIL}".\n`)
-  },
-)
+  const second = await givenServer(world)
+  const statusOf = async (organizationKey: string) =>
+    (await createApi(second.url, organizationKey).get('/organization')).status
+  await eventually(
+    () => statusOf(ADMIN_KEY),
+    (status) => status === 401,
+  )
+  await eventually(
+    async () => second.stdout(),
+    (text) => text.includes('An organization is being deleted.'),
+  )
+  expect(await statusOf(key)).toBe(200)
+  expect(second.stdout()).not.toContain('"level":"error"')
+  expect((await runCommand(person, world)).stdout).toContain('Organizations left: 0.')
+  expect((await runCommand(person, world)).stderr).toBe(`No account has the address "${ADMIN.ADMIN_EMAIL}".\n`)
+})
 
 test('proof shows which checks of a record, or of all monitors, were made, as the API does', async () => {
   const { dns, settings } = await givenEnvironment('sqlite')
