@@ -105,7 +105,8 @@ test.each(['sqlite', 'postgres'] as const)(
       READ_LIMIT: '0',
       WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
     }
-    const server = await startServer({ ...ADMIN, ...settings }, { cwd: folder })
+    const command = [process.execPath, 'server/main.ts', 'serve']
+    const server = await startServer({ ...ADMIN, ...settings }, { command, cwd: folder })
     onTestFinished(() => server.kill())
     const call = async (path: string, body?: object) => {
       const headers = { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json' }

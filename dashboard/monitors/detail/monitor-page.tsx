@@ -15,13 +15,13 @@ import { EvidenceDate } from './evidence-date.tsx'
 import { MonitorHistory } from './history.tsx'
 import { MonitorIncident } from './incident.tsx'
 import { MonitorRecords } from './records.tsx'
-import { ServerMatrix } from './server-matrix.tsx'
-import { MonitorTimeline } from './timeline.tsx'
 import { MonitorVerdict } from './verdict.tsx'
 import { MonitorWait } from './wait.tsx'
 
 const Evidence = lazy(async () => ({ default: (await import('./evidence.tsx')).Evidence }))
 const DelegationPicture = lazy(async () => ({ default: (await import('./delegation.tsx')).DelegationPicture }))
+const ServerMatrix = lazy(async () => ({ default: (await import('./server-matrix.tsx')).ServerMatrix }))
+const MonitorTimeline = lazy(async () => ({ default: (await import('./timeline.tsx')).MonitorTimeline }))
 const LabelsSection = lazy(async () => ({ default: (await import('../../labels/labels-section.tsx')).LabelsSection }))
 const MaintenanceNote = lazy(async () => ({
   default: (await import('../../planned-changes/of-monitor.tsx')).MaintenanceNote,
@@ -68,11 +68,15 @@ export function MonitorPage() {
         </Suspense>
         <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,11fr)_minmax(0,13fr)]">
           <MonitorRecords monitor={monitor} difference={difference} />
-          <ServerMatrix monitor={monitor} />
+          <Suspense>
+            <ServerMatrix monitor={monitor} />
+          </Suspense>
         </div>
         <MonitorDelegation monitor={monitor} />
         <Suspense>{monitor.domain.includes('.') && <MonitorZone domain={monitor.domain} />}</Suspense>
-        <MonitorTimeline monitor={monitor} />
+        <Suspense>
+          <MonitorTimeline monitor={monitor} />
+        </Suspense>
         <Suspense>
           <LabelsSection labels={monitor} path={monitorPath(id)} linksTags onSaved={refresh} />
         </Suspense>

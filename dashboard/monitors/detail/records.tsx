@@ -1,5 +1,5 @@
 import { Check, CircleDashed, Minus, Plus } from 'lucide-react'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import type { ValueDifference } from '#contract/dashboard.ts'
 import { visible } from '#contract/visible-text.ts'
 import { type Parts, partsOf } from '../../events/value-diff.ts'
@@ -11,7 +11,8 @@ import { Section } from '../../ui/page.tsx'
 import { Cells, type Column, rowCell, TableFrame, type TableRow, useTableModel } from '../../ui/table.tsx'
 import type { MonitorDetails } from '../queries.ts'
 import { hasStaleValues, pairValues, type ValuePair } from './pairs.ts'
-import { RecordToPaste } from './record-to-paste.tsx'
+
+const RecordToPaste = lazy(async () => ({ default: (await import('./record-to-paste.tsx')).RecordToPaste }))
 
 const MAX_COLLAPSED = 15
 
@@ -57,7 +58,11 @@ export function MonitorRecords({ monitor, difference }: { monitor: MonitorDetail
           </Button>
         </div>
       )}
-      {difference.record && state !== 'VALID' && <RecordToPaste monitor={monitor} record={difference.record} />}
+      {difference.record && state !== 'VALID' && (
+        <Suspense>
+          <RecordToPaste monitor={monitor} record={difference.record} />
+        </Suspense>
+      )}
       {!isCompared && <p className="border-t border-line px-4 py-2.5 text-xs text-faint">{notComparedText(monitor)}</p>}
     </Section>
   )
