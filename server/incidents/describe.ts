@@ -10,6 +10,7 @@ import { summaryOf } from '../alerts/incident-summary.ts'
 import type { ZoneSummary } from '../alerts/zone-message.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
+import { withVersion } from '../database/versions.ts'
 import { toDiagnosis } from '../monitors/diagnosis.ts'
 import { type IncidentDescription, type IncidentRow, incidentFields } from './incident.ts'
 
@@ -43,7 +44,7 @@ export async function describeIncidents(
     const zones = row.zones > 0 && row.resolved_at === null ? await failingZones(db, organizationId, row.id) : []
     const failing = members.get(row.id) ?? []
     const description = describe(row, failing, zones, diagnoses.get(failing[0]?.id ?? ''))
-    described.push({ ...incidentFields(row), ...description })
+    described.push(withVersion({ ...incidentFields(row), ...description }, row.version))
   }
   return described
 }

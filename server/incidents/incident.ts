@@ -1,7 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Incident, IncidentState } from '#contract/incidents.ts'
 import type { IncidentsTable } from '../database/schema-alerts.ts'
-import { withVersion } from '../database/versions.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 
 export type IncidentRow = Selectable<IncidentsTable>
@@ -19,24 +18,20 @@ export const incidentAudit = ({ id, zone, state }: Pick<IncidentRow, 'id' | 'zon
 })
 
 /** What is stored of an incident, in the form of the API. */
-export const incidentFields = (row: IncidentRow): Omit<Incident, keyof IncidentDescription> =>
-  withVersion(
-    {
-      id: row.id,
-      zone: row.zone,
-      state: row.state as IncidentState,
-      cause: row.cause_kind,
-      cause_value: row.cause_value,
-      opened: toIso(row.opened_at),
-      resolved: toIsoOrNull(row.resolved_at),
-      monitors: row.monitors,
-      failing: row.failing,
-      zones: row.zones,
-      acknowledged: toIsoOrNull(row.acknowledged_at),
-      acknowledged_by: row.acknowledged_by,
-      assignee: row.assignee_id,
-      snoozed_until: toIsoOrNull(row.snoozed_until),
-      note: row.note,
-    },
-    row.version,
-  )
+export const incidentFields = (row: IncidentRow): Omit<Incident, keyof IncidentDescription> => ({
+  id: row.id,
+  zone: row.zone,
+  state: row.state as IncidentState,
+  cause: row.cause_kind,
+  cause_value: row.cause_value,
+  opened: toIso(row.opened_at),
+  resolved: toIsoOrNull(row.resolved_at),
+  monitors: row.monitors,
+  failing: row.failing,
+  zones: row.zones,
+  acknowledged: toIsoOrNull(row.acknowledged_at),
+  acknowledged_by: row.acknowledged_by,
+  assignee: row.assignee_id,
+  snoozed_until: toIsoOrNull(row.snoozed_until),
+  note: row.note,
+})
