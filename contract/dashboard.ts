@@ -288,7 +288,6 @@ export const Timeline = StrictObject({
     description: 'Events in the range, without first results.',
   }),
   /** The share of the known time in state VALID, 0 to 1. UNSET counts as unknown. Null if all time is unknown. */
-  valid: Nullable(Type.Number()),
 })
 export type Timeline = Static<typeof Timeline>
 

@@ -9,6 +9,7 @@ import { Button } from '../ui/button.tsx'
 import { Code, Page, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Badge } from '../ui/state.tsx'
+import { UptimeSection } from '../uptime/section.tsx'
 import { ChangeAllMonitors } from './change-all-monitors.tsx'
 import { GroupDelete } from './group-delete.tsx'
 import { GroupDialog } from './group-dialog.tsx'
@@ -71,6 +72,7 @@ function LoadedPage({ group }: { group: GroupResponse }) {
       <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
         <div className="flex min-w-0 flex-col gap-5">
           <GroupMonitors group={group} canChange={canChange} />
+          <UptimeSection path={groupPath(group.id)} />
         </div>
         <div className="flex min-w-0 flex-col gap-5">
           <GroupWebhooks group={group} canChange={canChange} />

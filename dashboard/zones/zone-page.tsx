@@ -13,6 +13,7 @@ import { State } from '../ui/state.tsx'
 import { type Column, DataTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { useToast } from '../ui/toast.tsx'
+import { UptimeSection } from '../uptime/section.tsx'
 import { HealthBadge } from './health.tsx'
 import {
   incidentsOfZoneQuery,
@@ -101,6 +102,7 @@ function LoadedPage({ zone }: { zone: Zone }) {
           </Facts>
         </Section>
         <Monitors name={zone.name} />
+        <UptimeSection path={zonePath(zone.id)} />
         <History zone={zone} />
       </div>
     </Page>

@@ -211,7 +211,7 @@ test('columns and density are selected, and stored in the browser', async () => 
   await table.getByText('one').waitFor()
   const before = await height()
   await page.getByRole('button', { name: 'Columns and density' }).click()
-  for (const name of ['Tags', 'plan', 'Changes'])
+  for (const name of ['Tags', 'plan', '30 days'])
     await page.getByRole('menuitemcheckbox', { name, exact: true }).click()
   await page.getByRole('menuitemcheckbox', { name: 'Compact rows' }).click()
   await page.keyboard.press('Escape')
@@ -234,7 +234,7 @@ test('columns are moved by keyboard only, and keep their position', async () => 
   const table = page.getByRole('table', { name: 'Monitors' })
   await table.getByText('one').waitFor()
   const heads = async () => (await table.getByRole('columnheader').allInnerTexts()).slice(1, -1)
-  const usual = ['State', 'Name', 'Type', 'Value', 'Last checked', 'Changes']
+  const usual = ['State', 'Name', 'Type', 'Value', '30 days', 'Last checked']
   expect(await heads()).toEqual(usual)
   await page.getByRole('button', { name: 'Columns and density' }).press('Enter')
   await page.getByRole('menuitem', { name: 'Column order' }).press('Enter')
@@ -246,7 +246,7 @@ test('columns are moved by keyboard only, and keep their position', async () => 
   expect(await down.evaluate((button) => button === document.activeElement)).toBe(true)
   await dialog.getByRole('button', { name: 'Move Type up' }).press('Space')
   await page.keyboard.press('Escape')
-  const moved = ['Type', 'Name', 'Value', 'Last checked', 'Changes', 'State']
+  const moved = ['Type', 'Name', 'Value', '30 days', 'Last checked', 'State']
   expect(await heads()).toEqual(moved)
   await page.reload()
   await table.getByText('one').waitFor()

@@ -103,7 +103,7 @@ test('the arrow keys move along the timeline, and its range is in the URL', asyn
   const { page } = await givenMonitor()
   await page.getByRole('button', { name: '30 d' }).click()
   await page.waitForURL(/range=30d/)
-  await page.getByText(/valid in the \d.* known so far/).waitFor()
+  await page.getByText('A percentage appears when a whole day is known.').waitFor()
   const picture = page.getByRole('slider', { name: 'State over time' })
   await picture.focus()
   await page.keyboard.press('End')
@@ -129,7 +129,7 @@ test('errors of an edit are shown at the fields, and a valid edit is checked at 
   await form.waitFor({ state: 'detached' })
   await verdictOf(page).getByText('Mismatch', { exact: true }).waitFor()
   await page.getByText('every 30 minutes').waitFor()
-  await page.getByText(/valid in the \d.* known so far, no changes/).waitFor()
+  await page.getByText(/^No changes in the last/).waitFor()
   await page
     .getByText('No changes. The first result of a new monitor or of new expected values is not counted.')
     .waitFor()

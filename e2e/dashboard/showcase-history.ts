@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Monitor } from '#contract/monitors.ts'
 import type { Database } from '#server/database/database.ts'
 import { newId } from '#server/ids.ts'
+import { recordStateChanges } from '#server/monitors/state-days.ts'
 import type { ShowcaseMonitor } from './showcase-monitors.ts'
 
 const HOUR = 3_600_000
@@ -22,6 +23,8 @@ export async function writeHistory(
     const results = past ?? [[1_000 + index * 37, 'VALID', expected] as const]
     const latest = await db.selectFrom('events').selectAll().where('monitor_id', '=', id).execute()
     await db.deleteFrom('events').where('monitor_id', '=', id).execute()
+    await db.deleteFrom('state_days').where('monitor_id', '=', id).execute()
+    const createdAt = Math.round(now - results[0]![0] * HOUR)
     let previous: (typeof results)[number] | undefined
     for (const result of results) {
       const occurred = Math.round(now - result[0] * HOUR)
@@ -47,13 +50,15 @@ export async function writeHistory(
           diagnosis: isLast ? (latest[0]?.diagnosis ?? null) : null,
         })
         .execute()
+      const monitor = { ...row, state: previous?.[1] ?? 'UNSET', created_at: createdAt }
+      await recordStateChanges(db, [{ monitor, at: occurred }])
       previous = result
     }
-    const createdAt = Math.round(now - results[0]![0] * HOUR)
     await sql`update monitors set incidence_count = ${results.length - 1}, created_at = ${createdAt} where id = ${id}`.execute(
       db,
     )
   }
+  await sql`update migrations set applied_at = 0 where name = 'state days'`.execute(db)
   // Creates the incidents of these events.
   await db.updateTable('due_evaluations').set({ after_event_id: '', due_at: now, claimed_by: null }).execute()
 }

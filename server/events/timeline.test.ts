@@ -34,21 +34,20 @@ test('before the monitor was made nothing is known; then it is UNSET until its f
     ['UNSET', 1],
     ['VALID', 9],
   ])
-  expect(timelineOf(first)).toMatchObject({ valid: 1, changes: 0 })
+  expect(timelineOf(first)).toMatchObject({ changes: 0 })
   expect(shape(history({ madeHoursAgo: 10, state: 'UNSET' }))).toEqual([
     [null, 14],
     ['UNSET', 10],
   ])
-  expect(timelineOf(history({ madeHoursAgo: 10, state: 'UNSET' })).valid).toBe(null)
 })
 
-test('of the time before the first check nothing is counted, however long it was', () => {
+test('the first result is no change, however long it took', () => {
   const slow = history({
     madeHoursAgo: 20,
     state: 'VALID',
     stateChanges: [stateChange(5, 'UNSET', 'MISMATCH'), stateChange(4, 'MISMATCH', 'VALID')],
   })
-  expect(timelineOf(slow)).toMatchObject({ valid: 0.8, changes: 1 })
+  expect(timelineOf(slow)).toMatchObject({ changes: 1 })
 })
 
 test('the first outcome after a changed expectation is no change, other values in the same state are one', () => {
@@ -97,7 +96,7 @@ test('a changed expectation makes no event: since the last check it is UNSET', (
   ])
 })
 
-test('a monitor that changes all the time has at most 500 segments without gaps, and its true share', () => {
+test('a monitor that changes all the time has at most 500 segments without gaps', () => {
   const stateChanges = Array.from({ length: 20_001 }, (_, place) => {
     const isValid = place % 2 === 0
     return {
@@ -107,7 +106,7 @@ test('a monitor that changes all the time has at most 500 segments without gaps,
       new: isValid ? ('VALID' as const) : ('MISMATCH' as const),
     }
   })
-  const { segments, changes, valid, from, to } = timelineOf(
+  const { segments, changes, from, to } = timelineOf(
     history({
       madeHoursAgo: 20,
       state: 'VALID',
@@ -119,7 +118,6 @@ test('a monitor that changes all the time has at most 500 segments without gaps,
   expect([segments[0]!.from, segments.at(-1)!.to]).toEqual([from, to])
   for (const [place, { to }] of segments.slice(0, -1).entries()) expect(segments[place + 1]!.from).toBe(to)
   expect(changes).toBe(20_000)
-  expect(valid).toBeCloseTo((20 * HOUR - 10_000 * 3_000) / (20 * HOUR), 5)
 })
 
 onBothEngines('GET /dashboard/api/monitors/{id}/timeline', (_fresh, engine) => {

@@ -24,9 +24,6 @@ const MAX_SEGMENTS = 500
 /** The states of a monitor over time, without gaps. Pure. */
 export function timelineOf(history: History): Timeline {
   const segments = joinEqual(segmentsOf(history))
-  // Time in state UNSET says nothing about the record.
-  const known = segments.filter(({ state }) => state !== null && state !== 'UNSET')
-  const knownMs = lengthOf(known)
   return {
     from: toIso(history.from),
     to: toIso(history.now),
@@ -37,7 +34,6 @@ export function timelineOf(history: History): Timeline {
       event_id: event,
     })),
     changes: history.stateChanges.filter((stateChange) => stateChange.old !== 'UNSET').length,
-    valid: knownMs === 0 ? null : lengthOf(known.filter(({ state }) => state === 'VALID')) / knownMs,
   }
 }
 
@@ -90,8 +86,4 @@ function thinned(segments: readonly Segment[]): Segment[] {
     else next.from = previous.to
   }
   return joinEqual(remaining)
-}
-
-function lengthOf(segments: readonly Segment[]): number {
-  return segments.reduce((sum, { from, to }) => sum + to - from, 0)
 }

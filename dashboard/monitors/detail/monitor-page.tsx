@@ -26,6 +26,7 @@ const LabelsSection = lazy(async () => ({ default: (await import('../../labels/l
 const MaintenanceNote = lazy(async () => ({
   default: (await import('../../planned-changes/of-monitor.tsx')).MaintenanceNote,
 }))
+const UptimeSection = lazy(async () => ({ default: (await import('../../uptime/section.tsx')).UptimeSection }))
 const MonitorZone = lazy(async () => ({ default: (await import('../../zones/monitor-zone.tsx')).MonitorZone }))
 const MonitorPlanned = lazy(async () => ({
   default: (await import('../../planned-changes/of-monitor.tsx')).MonitorPlanned,
@@ -74,6 +75,9 @@ export function MonitorPage() {
         </div>
         <MonitorDelegation monitor={monitor} />
         <Suspense>{monitor.domain.includes('.') && <MonitorZone domain={monitor.domain} />}</Suspense>
+        <Suspense>
+          <UptimeSection path={monitorPath(id)} />
+        </Suspense>
         <Suspense>
           <MonitorTimeline monitor={monitor} />
         </Suspense>

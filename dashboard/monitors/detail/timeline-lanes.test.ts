@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Timeline } from '#contract/dashboard.ts'
-import type { MonitorState } from '#contract/monitors.ts'
-import { type Bar, barAt, barsOf, lanesOf, shareText, ticksOf, validText } from './timeline-lanes.ts'
+import { barAt, barsOf, lanesOf, ticksOf } from './timeline-lanes.ts'
 
 const HOUR = 3_600_000
 const begin = Date.parse('2026-11-20T10:00:00.000Z')
@@ -23,7 +22,6 @@ const timeline: Timeline = {
     segment(19.999, 20, 'VALID'),
   ],
   changes: 2,
-  valid: 0.5,
 }
 
 test('each segment has its position, and the shortest are wide enough to be seen', () => {
@@ -58,35 +56,4 @@ test('the ticks of an axis are at round local times within the range', () => {
   expect(days).toHaveLength(7)
   expect(days[0]!.x).toBeCloseTo((13.5 / (7 * 24)) * 100)
   expect(ticksOf(from, from + 90 * 24 * HOUR, '90d')).toHaveLength(6)
-})
-
-test('the first minutes of a monitor are a time, not a share', () => {
-  const MINUTE = 60_000
-  const bar = (state: MonitorState | null, from: number, to: number) => ({
-    ...{ index: 0, event: null, x: 0, width: 1 },
-    ...{ state, from: from * MINUTE, to: to * MINUTE },
-  })
-  const unknown = bar(null, 0, 1430)
-  const text = (valid: number | null, bars: Bar[]) => validText({ valid }, bars, '24h')
-  expect(text(0.005, [unknown, bar('MISMATCH', 1430, 1439.95), bar('VALID', 1439.95, 1440)])).toEqual({
-    figure: '3 s',
-    text: 'valid in the 10 min known so far',
-  })
-  expect(text(0.5, [bar(null, 0, 1320), bar('MISMATCH', 1320, 1380), bar('VALID', 1380, 1440)])).toEqual({
-    figure: '50 %',
-    text: 'valid in the known 2 h of the last 24 hours',
-  })
-  expect(text(1, [bar('VALID', 0, 1440)])).toEqual({ figure: '100 %', text: 'valid in the last 24 hours' })
-  expect(text(null, [unknown])).toBeUndefined()
-})
-
-test('a share is never rounded to 0 or 100 %', () => {
-  expect([1, 0.99999, 0.98765, 0.5, 0.00001, 0].map(shareText)).toEqual([
-    '100 %',
-    '> 99.99 %',
-    '98.77 %',
-    '50 %',
-    '< 0.01 %',
-    '0 %',
-  ])
 })

@@ -1,6 +1,5 @@
 import type { Timeline, TimelineRange } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
-import { durationText } from '#contract/wording.ts'
 
 /** Instants in epoch milliseconds; `x` and `width` in percent of the range. `index` is the position in time order. */
 export type Bar = {
@@ -80,30 +79,4 @@ export const RANGE_NAMES: Record<TimelineRange, string> = {
   '7d': '7 days',
   '30d': '30 days',
   '90d': '90 days',
-}
-
-/** A share of less than this says little: the first minutes of a monitor would be "0.5 % valid". */
-const MIN_KNOWN_MS = 3_600_000
-
-/** How long the record was valid: a share of the range, or the time itself while little is known. Undefined if nothing is known. */
-export function validText(
-  { valid }: Pick<Timeline, 'valid'>,
-  bars: readonly Bar[],
-  range: TimelineRange,
-): { figure: string; text: string } | undefined {
-  if (valid === null) return undefined
-  const known = bars.filter(({ state }) => state !== null && state !== 'UNSET')
-  const knownMs = known.reduce((sum, { from, to }) => sum + to - from, 0)
-  if (knownMs < MIN_KNOWN_MS)
-    return { figure: durationText(valid * knownMs), text: `valid in the ${durationText(knownMs)} known so far` }
-  const part = known.length === bars.length ? '' : `known ${durationText(knownMs)} of the `
-  return { figure: shareText(valid), text: `valid in the ${part}last ${RANGE_NAMES[range]}` }
-}
-
-/** Rounded, but "100 %" and "0 %" only if exact. */
-export function shareText(share: number): string {
-  const percent = share * 100
-  if (percent > 99.99 && percent < 100) return '> 99.99 %'
-  if (percent < 0.01 && percent > 0) return '< 0.01 %'
-  return `${Number(percent.toFixed(2))} %`
 }

@@ -12,7 +12,7 @@ import { fullTime, Time } from '../../ui/time.tsx'
 import { checksQuery, type MonitorDetails, timelineQuery } from '../queries.ts'
 import { checksText } from './checks-text.ts'
 import { TimelineChart } from './timeline-chart.tsx'
-import { type Bar, barsOf, RANGE_NAMES, validText } from './timeline-lanes.ts'
+import { type Bar, barsOf, RANGE_NAMES } from './timeline-lanes.ts'
 
 const NEW_MONITOR_MS = 2 * 86_400_000
 
@@ -37,7 +37,7 @@ export function MonitorTimeline({ monitor: { id, created } }: { monitor: Monitor
     <Section title="State over time" actions={<Ranges range={range} onChoose={choose} />}>
       {data ? (
         <div className={cx('transition-opacity delay-200', isPlaceholderData && 'opacity-50')}>
-          <StateShare timeline={data} range={range} />
+          <States timeline={data} range={range} />
         </div>
       ) : isPending ? (
         <Skeleton lines={3} className="h-28" />
@@ -77,24 +77,14 @@ function Ranges({ range, onChoose }: { range: TimelineRange; onChoose: (range: T
   )
 }
 
-function StateShare({ timeline, range }: { timeline: Timeline; range: TimelineRange }) {
+function States({ timeline, range }: { timeline: Timeline; range: TimelineRange }) {
   const bars = barsOf(timeline)
   const { changes } = timeline
-  const valid = validText(timeline, bars, range)
   return (
     <>
-      <p className="mb-3 flex flex-wrap items-baseline gap-x-2">
-        {valid === undefined ? (
-          <span className="text-sm text-faint">No data for the last {RANGE_NAMES[range]} yet.</span>
-        ) : (
-          <>
-            <span className="text-xl font-semibold tracking-tight tabular-nums">{valid.figure}</span>
-            <span className="text-sm text-faint">
-              {valid.text},{' '}
-              {changes === 0 ? 'no changes' : plural(changes, '1 change', (number) => `${number} changes`)}
-            </span>
-          </>
-        )}
+      <p className="mb-3 text-sm text-faint">
+        {changes === 0 ? 'No changes' : plural(changes, '1 change', (number) => `${number} changes`)} in the last{' '}
+        {RANGE_NAMES[range]}
       </p>
       <TimelineChart timeline={timeline} bars={bars} range={range} />
       <details className="mt-3 text-sm">

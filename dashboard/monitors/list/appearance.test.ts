@@ -5,7 +5,14 @@ const DEFAULT_COLUMNS: ListAppearance = { density: 'comfortable' }
 
 test('a selected column is at its default position, and the name is always visible', () => {
   const tagged = withColumn(withColumn(DEFAULT_COLUMNS, 'metadata.plan', true), 'tags', true)
-  expect(tagged.columns?.slice(4)).toEqual(['group', 'tags', 'metadata.plan', 'last_checked', 'incidence_count'])
+  expect(tagged.columns?.slice(4)).toEqual([
+    'group',
+    'tags',
+    'metadata.plan',
+    'uptime',
+    'last_checked',
+    'incidence_count',
+  ])
   expect(withColumn(withColumn(tagged, 'tags', false), 'metadata.plan', false).columns).toEqual(
     columnIds(DEFAULT_COLUMNS),
   )

@@ -11,6 +11,7 @@ export const COLUMN_IDS = [
   'tags',
   'external_id',
   'frequency',
+  'uptime',
   'last_checked',
   'incidence_count',
   'created',
@@ -29,6 +30,7 @@ const DEFAULT_COLUMNS: readonly ColumnId[] = [
   'record_type',
   'expected_value',
   'group',
+  'uptime',
   'last_checked',
   'incidence_count',
 ]

@@ -6,6 +6,7 @@ import { visible } from '#contract/visible-text.ts'
 import { recordName } from '#contract/wording.ts'
 import { State } from '../../ui/state.tsx'
 import type { Column, TableModel, TableRow } from '../../ui/table.tsx'
+import { UptimeBar } from '../../uptime/list-bar.tsx'
 import { isCheckLate, stateNote } from '../state-note.ts'
 import {
   COLUMN_IDS,
@@ -110,6 +111,13 @@ const FIELDS: Record<FieldColumn, Field> = {
     className: 'px-3! text-soft tabular-nums',
     cell: ({ frequency }) => frequency && `${frequency} min`,
   },
+  uptime: {
+    label: '30 days',
+    width: 124,
+    className: 'px-3!',
+    minWidth: '80rem',
+    cell: (monitor) => <UptimeBar monitor={monitor} />,
+  },
   last_checked: {
     label: 'Last checked',
     width: 148,
@@ -121,7 +129,7 @@ const FIELDS: Record<FieldColumn, Field> = {
     isSortable: true,
     width: 92,
     className: 'px-3! text-right text-soft tabular-nums',
-    minWidth: '80rem',
+    minWidth: '90rem',
     cell: (monitor) => monitor.incidence_count.toLocaleString(),
   },
   created: {

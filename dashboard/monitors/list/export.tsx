@@ -34,9 +34,11 @@ export function ExportDialog({ query, total, selected, columns, onClose }: Expor
   const [scope, setScope] = useState<'selected' | 'list'>(selected.length > 0 ? 'selected' : 'list')
   const [format, setFormat] = useState<ExportFormat>('csv')
   const [columnSet, setColumnSet] = useState<'all' | 'shown'>('all')
+  // The bars are a picture. Their days are exported on the page of each monitor.
+  const exported = columns.filter(({ id }) => id !== 'uptime')
   const request = {
     format,
-    ...(format === 'csv' && columnSet === 'shown' ? { columns: columns.map(({ id }) => id).join(',') } : {}),
+    ...(format === 'csv' && columnSet === 'shown' ? { columns: exported.map(({ id }) => id).join(',') } : {}),
   }
   const save = useMutation({
     mutationFn: () => api.post<string>(PATH, { ...request, monitors: [...selected] } satisfies SelectedExport),
@@ -98,7 +100,7 @@ export function ExportDialog({ query, total, selected, columns, onClose }: Expor
             value={columnSet}
             options={[
               { value: 'all', label: 'All columns', hint: 'The file can be imported again.' },
-              { value: 'shown', label: 'Columns of the list', hint: columns.map(({ label }) => label).join(', ') },
+              { value: 'shown', label: 'Columns of the list', hint: exported.map(({ label }) => label).join(', ') },
             ]}
             onChange={setColumnSet}
           />
