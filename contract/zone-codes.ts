@@ -28,6 +28,18 @@ export const ZONE_FINDING_CODES = [
   'ds_without_key',
   'old_algorithm',
   'nsec3_iterations',
+  'registration_expires_30_days',
+  'registration_expires_14_days',
+  'registration_expires_7_days',
+  'registration_expires_1_day',
+  'registration_expired',
+  'registration_on_hold',
+  'registration_redemption',
+  'registration_pending_delete',
+  'registration_unlocked',
+  'registrar_changed',
+  'registry_name_servers_differ',
+  'registry_ds_differs',
 ] as const
 export type ZoneFindingCode = (typeof ZONE_FINDING_CODES)[number]
 
@@ -53,3 +65,15 @@ export const WITHHELD_REASONS = {
   busy: 'Too many queries wait for the name servers, or the look took too long.',
 } as const
 export type WithheldReason = keyof typeof WITHHELD_REASONS
+
+/** Why the last look-up of a registration has no result. */
+export const REGISTRATION_PROBLEMS = {
+  rate_limited: 'The RDAP server of the registry limits the number of look-ups.',
+  unreachable: 'The RDAP server of the registry could not be reached.',
+  refused: 'The address of the RDAP server is not public, so that Zonewatch does not connect to it.',
+  invalid_response: 'The RDAP server of the registry sent no usable response.',
+} as const
+export type RegistrationProblem = keyof typeof REGISTRATION_PROBLEMS
+
+/** `no_rdap`: the registry has no RDAP server. `unknown`: not looked up yet. */
+export const REGISTRATION_STATES = ['registered', 'not_found', 'no_rdap', 'unknown'] as const

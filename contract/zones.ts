@@ -1,6 +1,15 @@
 import { type Static, Type } from 'typebox'
 import { firstExample, Instant, Nullable, ONE_LINE, pageQuery, SET_BY_SERVER, StrictObject } from './common.ts'
-import { FINDING_LEVELS, WITHHELD_REASONS, type WithheldReason, ZONE_FINDING_CODES, ZONE_HEALTH } from './zone-codes.ts'
+import {
+  FINDING_LEVELS,
+  REGISTRATION_PROBLEMS,
+  REGISTRATION_STATES,
+  type RegistrationProblem,
+  WITHHELD_REASONS,
+  type WithheldReason,
+  ZONE_FINDING_CODES,
+  ZONE_HEALTH,
+} from './zone-codes.ts'
 
 /** Of an organization. A plan with fewer monitors allows as many zones as monitors. */
 export const MAX_ZONES = 10_000
@@ -68,14 +77,42 @@ const ZoneDnssec = StrictObject({
 const GoesDark = StrictObject(
   {
     at: Instant('When.'),
-    reason: Type.Enum(['signature_expires', 'secondary_expires'], { type: 'string' }),
-    name_server: Type.String(),
+    reason: Type.Enum(['signature_expires', 'secondary_expires', 'registration_expires'], { type: 'string' }),
+    name_server: Nullable(Type.String({ description: 'Null for the registration.' })),
     record_type: Nullable(Type.String({ description: 'Whose signature expires.' })),
     text: Type.String({ description: 'What happens then, in English.' }),
   },
   {
     description:
-      'The first time at which a name server no longer gives answers that resolvers accept, if nobody acts. A signer that works moves it on. Null if no such time is known.',
+      'The first time at which the registration ends, or a name server no longer gives answers that resolvers accept, if nobody acts. A signer that works moves it on, and so does a registrar that renews. Null if no such time is known.',
+  },
+)
+
+const ZoneRegistration = StrictObject(
+  {
+    domain: Type.String({ description: 'The registered domain of the zone.' }),
+    state: Type.Enum(REGISTRATION_STATES, {
+      type: 'string',
+      description:
+        '`not_found`: the registry does not know the domain. `no_rdap`: the registry has no RDAP server. `unknown`: not looked up yet.',
+    }),
+    registrar: Nullable(Type.String({ description: 'As the registry writes it, without special characters.' })),
+    expires: Nullable(Instant('When it ends; null if the registry does not say.')),
+    statuses: Type.Array(Type.String(), { description: 'In the words of RFC 8056, such as `client hold`.' }),
+    looked_up: Nullable(Instant('The last look-up that saw this.')),
+    problem: Nullable(
+      StrictObject(
+        {
+          code: Type.Enum(Object.keys(REGISTRATION_PROBLEMS) as RegistrationProblem[], { type: 'string' }),
+          text: Type.String(),
+        },
+        { description: 'Why the last look-up had no result. What is known stays.' },
+      ),
+    ),
+  },
+  {
+    description:
+      'What the registry says of the domain, by RDAP, once a day. Null without a registered domain, and with RDAP=off.',
   },
 )
 
@@ -126,6 +163,7 @@ export const Zone = StrictObject(
     }),
     dnssec: Nullable(ZoneDnssec),
     goes_dark: Nullable(GoesDark),
+    registration: Nullable(ZoneRegistration),
     ignored: Type.Array(Ignored),
   },
   {
@@ -154,7 +192,22 @@ export const Zone = StrictObject(
           })),
         ],
         dnssec: { state: 'unsigned', reason: 'The parent zone has no DS records.', signatures_expire: null },
-        goes_dark: null,
+        goes_dark: {
+          at: '2027-08-13T04:00:00.000Z',
+          reason: 'registration_expires',
+          name_server: null,
+          record_type: null,
+          text: 'The registration of example.com ends, unless it is renewed.',
+        },
+        registration: {
+          domain: 'example.com',
+          state: 'registered',
+          registrar: 'Example Registrar, Inc.',
+          expires: '2027-08-13T04:00:00.000Z',
+          statuses: ['client transfer prohibited'],
+          looked_up: '2026-11-21T03:12:00.000Z',
+          problem: null,
+        },
         ignored: [exampleIgnored],
       },
     ],

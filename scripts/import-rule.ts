@@ -40,6 +40,7 @@ const PARTS: Record<string, readonly string[]> = {
     'deps',
     'checks',
     'zones',
+    'registrations',
     'alerts',
     'jobs',
     'planned-changes',
@@ -148,7 +149,9 @@ const PARTS: Record<string, readonly string[]> = {
     'database',
     'dns',
   ],
+  registrations: ['safe-http', 'queue', 'database', 'dns'],
   zones: [
+    'registrations',
     'audit-log',
     'alerts',
     'webhooks',

@@ -25,7 +25,7 @@ import {
 } from './queries.ts'
 import { ZoneFindingsSection } from './zone-findings.tsx'
 import { ZoneNameServers } from './zone-name-servers.tsx'
-import { dnssecText, namedByText, SERVER_STATES } from './zone-text.ts'
+import { dnssecText, namedByText, REGISTRATION_TEXTS, SERVER_STATES } from './zone-text.ts'
 
 const route = getRouteApi('/signed-in/zones/$zone')
 const BACK = { to: '/zones', label: 'Zones' } as const
@@ -82,7 +82,7 @@ function LoadedPage({ zone }: { zone: Zone }) {
         {zone.goes_dark && (
           <Section
             title="Goes dark on"
-            hint="The first failure that is known, if nobody acts. A signer that works moves it on."
+            hint="The first failure that is known, if nobody acts. A signer that works moves it on, and so does a renewal."
           >
             <p className="text-sm">
               <Time at={zone.goes_dark.at} isExact />: {zone.goes_dark.text}
@@ -101,11 +101,39 @@ function LoadedPage({ zone }: { zone: Zone }) {
             )}
           </Facts>
         </Section>
+        {zone.registration && <Registration registration={zone.registration} />}
         <Monitors name={zone.name} />
         <UptimeSection path={zonePath(zone.id)} />
         <History zone={zone} />
       </div>
     </Page>
+  )
+}
+
+function Registration({ registration }: { registration: NonNullable<Zone['registration']> }) {
+  const { domain, state, registrar, expires, statuses, looked_up, problem } = registration
+  return (
+    <Section title="Registration" hint="What the registry says of the domain, looked up once a day by RDAP.">
+      <Facts>
+        <Fact name="Domain">
+          <Code>{domain}</Code>
+        </Fact>
+        {state !== 'registered' && <Fact name="State">{REGISTRATION_TEXTS[state]}</Fact>}
+        {registrar && <Fact name="Registrar">{registrar}</Fact>}
+        {expires && (
+          <Fact name="Expires">
+            <Time at={expires} isExact />
+          </Fact>
+        )}
+        {statuses.length > 0 && <Fact name="Status">{statuses.join(', ')}</Fact>}
+        {looked_up && (
+          <Fact name="Looked up">
+            <Time at={looked_up} />
+          </Fact>
+        )}
+        {problem && <Fact name="Last look-up">{problem.text}</Fact>}
+      </Facts>
+    </Section>
   )
 }
 

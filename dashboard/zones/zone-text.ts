@@ -33,6 +33,13 @@ const DNSSEC: Record<NonNullable<Zone['dnssec']>['state'], string> = {
 }
 export const dnssecText = ({ dnssec }: Pick<Zone, 'dnssec'>): string => (dnssec ? DNSSEC[dnssec.state] : '–')
 
+export const REGISTRATION_TEXTS: Record<NonNullable<Zone['registration']>['state'], string> = {
+  registered: 'Registered',
+  not_found: 'The registry does not know the domain',
+  no_rdap: 'Unknown: the registry has no RDAP server',
+  unknown: 'Not looked up yet',
+}
+
 export const SERVER_STATES: Record<Zone['servers'][number]['state'], string> = {
   answers: 'Answers',
   lame: 'Does not serve the zone',

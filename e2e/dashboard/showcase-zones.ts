@@ -16,6 +16,11 @@ const servers = (second: Partial<ShownFacts['servers'][number]> = {}): ShownFact
     ...{ serial: 2026112101, tcp: true, ...(index === 1 ? second : {}) },
   }))
 
+const registration = (name: string, expiresAt: number): ShownFacts['registration'] => ({
+  ...{ domain: name, state: 'registered', registrar: 'Harbour Names Ltd.', expires: new Date(expiresAt).toISOString() },
+  ...{ statuses: ['client transfer prohibited'], looked_up: new Date().toISOString(), problem: null },
+})
+
 type Finding = [code: ZoneFindingCode, about: string, params: object, hours: number]
 type ShownZone = [name: string, health: ZoneHealth, facts: ShownFacts, findings: Finding[]]
 
@@ -39,6 +44,7 @@ const zonesAt = (now: number): ShownZone[] => [
         record_type: 'SOA',
         text: `The signature of the SOA records on ${SERVERS[0]} expires, unless the zone is signed again.`,
       },
+      registration: registration('orchard.example', now + YEAR / 2),
     },
     [
       ['name_server_silent', SERVERS[1]!, { name_server: SERVERS[1], addresses: ['192.0.2.54'] }, 3],
@@ -51,11 +57,11 @@ const zonesAt = (now: number): ShownZone[] => [
       ['single_network', '', { zone: 'orchard.example', network: '192.0.2.0/24' }, 900],
     ],
   ],
-  ['northwind.example', 'ok', { servers: servers(), dnssec: UNSIGNED, goes_dark: null }, []],
+  ['northwind.example', 'ok', { servers: servers(), dnssec: UNSIGNED, goes_dark: null, registration: null }, []],
   [
     'lumen.example',
     'critical',
-    { servers: servers(), dnssec: UNSIGNED, goes_dark: null },
+    { servers: servers(), dnssec: UNSIGNED, goes_dark: null, registration: null },
     [
       [
         'unexpected_name_server',

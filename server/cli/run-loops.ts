@@ -16,6 +16,7 @@ import { deleteOldMails } from '../mail/outbox.ts'
 import { runMailWorker } from '../mail/worker.ts'
 import { deleteOldGaps } from '../monitors/check-history-store.ts'
 import { runEvery, type Signals } from '../queue/worker-loop.ts'
+import { runRegistrationWorker } from '../registrations/worker.ts'
 import { MINUTE_MS } from '../times.ts'
 import { runWaitWorker } from '../waits/quick-checks/worker.ts'
 import { runDispatcher } from '../webhooks/dispatcher.ts'
@@ -86,10 +87,12 @@ const RETENTION: Retention[] = [
 export function runLoops(deps: Deps & { process: number }, roles: Config['roles'], signals: Signals): Promise<void>[] {
   const { stop } = signals
   const loops: Promise<void>[] = []
+  const { isRdapOn, rdapBootstrap } = deps.config
+  if (roles.has('checker') && isRdapOn) loops.push(runRegistrationWorker({ ...deps, rdapBootstrap }, signals))
   if (roles.has('checker'))
     loops.push(
       ...[runRounds(deps, signals), runQueuedChecks(deps, signals), runWaitWorker(deps, signals)],
-      runZoneWorker({ ...deps, port: deps.config.dnsRoots[0]?.port ?? 53 }, signals),
+      runZoneWorker({ ...deps, port: deps.config.dnsRoots[0]?.port ?? 53, isRdapOn }, signals),
       runResolverTraits(deps, (address, traits) => deps.metrics.noteTraits(address, traits), stop),
     )
   if (roles.has('delivery')) {

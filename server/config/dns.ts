@@ -5,7 +5,15 @@ import type { ServerAddress } from '../dns/outcome.ts'
 import { ROOT_SERVERS } from '../dns/resolver/root-servers.ts'
 import { formatServer } from '../dns/server-address.ts'
 import { isSpecialAddress } from '../dns/special-addresses.ts'
-import { InvalidSetting, parseInteger, parseServers, type ReadSetting, splitList } from './parse.ts'
+import {
+  InvalidSetting,
+  parseBaseUrl,
+  parseInteger,
+  parseOneOf,
+  parseServers,
+  type ReadSetting,
+  splitList,
+} from './parse.ts'
 
 /** Names of three operators. Their TTLs are short, so that a cache does not answer for long while the network is down. */
 const DEFAULT_CANARIES = 'www.google.com,www.cloudflare.com,www.amazon.com'
@@ -35,6 +43,18 @@ export function readDnsSettings(read: ReadSetting) {
   )
   const isPublicTree = dnsRoots === ROOT_SERVERS
   return {
+    isRdapOn: read(
+      'RDAP',
+      'off',
+      'whether the registration of each zone is looked up once a day at its registry (RDAP): on or off',
+      (text) => parseOneOf(text, ['on', 'off'] as const) === 'on',
+    ),
+    rdapBootstrap: read(
+      'RDAP_BOOTSTRAP',
+      'https://data.iana.org/rdap/dns.json',
+      'the file that names the RDAP servers of the registries, read once a day (RFC 9224); off to use only the copy that Zonewatch comes with',
+      (text) => (text === 'off' ? null : parseBaseUrl(text)),
+    ),
     /** Null: the system's resolvers. */
     dnsServers,
     /** All on the same port. Empty: recursive servers alone decide. */

@@ -20,6 +20,7 @@ import { organizationOfRemovedWebhooks } from './migrations/0024-organization-of
 import { deletion } from './migrations/0025-deletion.ts'
 import { singleSignOn } from './migrations/0026-single-sign-on.ts'
 import { zoneAlerts } from './migrations/0027-zone-alerts.ts'
+import { registrations } from './migrations/0028-registrations.ts'
 import { stateDays } from './migrations/0029-state-days.ts'
 import { DIALECTS, type Dialect, type Migration } from './migrations/dialect.ts'
 
@@ -45,6 +46,7 @@ export const MIGRATIONS: readonly Migration[] = [
   singleSignOn,
   zoneAlerts,
   stateDays,
+  registrations,
 ]
 
 /** The id of the advisory lock that every migrating process takes. Any constant. */

@@ -1,5 +1,11 @@
 import type { Generated } from 'kysely'
-import type { FindingLevel, WithheldReason, ZoneFindingCode, ZoneHealth } from '#contract/zone-codes.ts'
+import type {
+  FindingLevel,
+  RegistrationProblem,
+  WithheldReason,
+  ZoneFindingCode,
+  ZoneHealth,
+} from '#contract/zone-codes.ts'
 import type { Json, LeaseColumns, Once } from './schema.ts'
 
 /** The tables of zones; conventions of `schema.ts`. */
@@ -64,4 +70,23 @@ export type DueZonesTable = {
   name: Once<string>
   /** The last look with a result. */
   last_checked_at: number | null
+} & LeaseColumns
+
+/** The registration of a domain, for all organizations with a zone in it: what a registry publishes is no secret of theirs. */
+export type DueRegistrationsTable = {
+  domain: Once<string>
+  /** The looks at its zones extend it. After that, the row is deleted. */
+  wanted_until: number
+  /** JSON: `RegistrationFacts`, as two look-ups saw them. */
+  facts: Json | null
+  /** JSON: what the last look-up saw, if that is something else. */
+  pending: Json | null
+  /** The last look-up that saw `facts`. */
+  looked_up_at: number | null
+  /** Why the last look-up has no result. */
+  problem: RegistrationProblem | null
+  /** How many look-ups in a row have failed. */
+  failures: Generated<number>
+  /** Since when a look-up waits for the RDAP server to be free. */
+  requested_at: number | null
 } & LeaseColumns

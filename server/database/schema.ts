@@ -92,6 +92,7 @@ export type Tables = {
   zones: zones.ZonesTable
   zone_findings: zones.ZoneFindingsTable
   zone_events: zones.ZoneEventsTable
+  due_registrations: zones.DueRegistrationsTable
   due_zones: zones.DueZonesTable
 }
 

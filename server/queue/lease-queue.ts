@@ -59,6 +59,18 @@ const QUEUES: { [T in DueTable]: Queue<T> } = {
     read: { name: 'text' },
     write: { last_checked_at: 'bigint' },
   },
+  due_registrations: {
+    key: { domain: 'text' },
+    read: { wanted_until: 'bigint' },
+    write: {
+      facts: 'text',
+      pending: 'text',
+      looked_up_at: 'bigint',
+      problem: 'text',
+      failures: 'bigint',
+      requested_at: 'bigint',
+    },
+  },
 }
 const TABLES = Object.keys(QUEUES) as DueTable[]
 

@@ -6,7 +6,8 @@ import { ProxyFailure } from './proxy-tunnel.ts'
 import type { PostResult, Timings } from './safe-fetch.ts'
 import { type ConnectionAttempt, ExchangeEnded, NameFailure, type Phase, RefusedAddress } from './vetted-connect.ts'
 
-export type Limits = { timeoutMs: number; lookupMs: number; bodyMs: number }
+/** `maxBodyBytes`: for a body that is kept as a whole. Default: only its beginning is kept. */
+export type Limits = { timeoutMs: number; lookupMs: number; bodyMs: number; maxBodyBytes?: number }
 
 /** A kept-alive connection was closed before a response began. `result`: what to report if the retry fails, too. */
 type StaleConnection = { kind: 'stale'; result: PostResult }
@@ -48,7 +49,7 @@ export class Exchange implements ConnectionAttempt, Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #interimResponses = 0
   #isResponseComplete = false
-  #head: { status: number; retryAfter: string | undefined } | undefined
+  #head: { status: number; retryAfter: string | undefined; location: string | undefined } | undefined
   #chunks: Buffer[] = []
   #bodyBytes = 0
 
@@ -123,13 +124,14 @@ export class Exchange implements ConnectionAttempt, Dispatcher.DispatchHandler {
     this.enterPhase('body')
     // A repeated header is an array here, despite its type. The first value counts.
     const [retryAfter] = [headers['retry-after']].flat()
-    this.#head = { status, retryAfter }
+    const [location] = [headers.location].flat()
+    this.#head = { status, retryAfter, location }
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#chunks.push(chunk)
     this.#bodyBytes += chunk.length
-    if (this.#bodyBytes >= MAX_BODY_BYTES) this.#finish(this.#response())
+    if (this.#bodyBytes >= (this.#limits.maxBodyBytes ?? MAX_BODY_BYTES)) this.#finish(this.#response())
   }
 
   onResponseEnd(): void {
@@ -170,10 +172,15 @@ export class Exchange implements ConnectionAttempt, Dispatcher.DispatchHandler {
   }
 
   #response(): PostResult {
-    const { status, retryAfter } = this.#head!
+    const { status, retryAfter, location } = this.#head!
     const timings = this.#finalTimings()
-    const excerpt = excerptOf(Buffer.concat(this.#chunks))
-    return { kind: 'response', status, excerpt, timings, ...(retryAfter === undefined ? {} : { retryAfter }) }
+    const body = Buffer.concat(this.#chunks)
+    const whole = this.#limits.maxBodyBytes !== undefined && { body, isComplete: this.#isResponseComplete, location }
+    return {
+      ...{ kind: 'response', status, excerpt: excerptOf(body), timings },
+      ...(retryAfter !== undefined && { retryAfter }),
+      ...(whole && { whole }),
+    }
   }
 
   #finish(result: PostResult | StaleConnection): void {

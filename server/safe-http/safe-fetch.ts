@@ -22,7 +22,7 @@ export type Timings = {
 /** The result of sending one request. Every case is a fact to record, so nothing throws. */
 export type PostResult =
   /** `excerpt`: the first 4,000 characters of the response, decoded as UTF-8. `retryAfter`: the header as received. */
-  | { kind: 'response'; status: number; excerpt: string; retryAfter?: string; timings: Timings }
+  | { kind: 'response'; status: number; excerpt: string; retryAfter?: string; timings: Timings; whole?: WholeResponse }
   /** The URL or an address of its host is not allowed. */
   | { kind: 'refused'; reason: string; timings: Timings }
   /** `phase` did not end in time. */
@@ -30,6 +30,9 @@ export type PostResult =
   | { kind: 'failed'; reason: string; timings: Timings }
   /** `mayWrite` returned false. Nothing was written. */
   | { kind: 'withdrawn'; timings: Timings }
+
+/** Of `get`. `isComplete`: the body ended in time and below the limit. `location`: the header as received. */
+export type WholeResponse = { body: Buffer; isComplete: boolean; location: string | undefined }
 
 export type SafeFetch = {
   /**
@@ -45,6 +48,8 @@ export type SafeFetch = {
   ): Promise<PostResult>
   put: SafeFetch['post']
   patch: SafeFetch['post']
+  /** As `post`. A response has `whole`, with at most `maxBytes` of the body (and what the last packet has beyond). */
+  get(url: string, headers: Record<string, string>, maxBytes: number, signal?: AbortSignal): Promise<PostResult>
   /**
    * Why the URL is not allowed, or null. Resolves its host. A name that cannot be resolved is allowed, because it may exist
    * later and every connection checks it again.
@@ -122,17 +127,18 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     return checked
   }
 
+  type Sent = { body?: Buffer; signal?: AbortSignal | undefined; mayWrite?: (() => Promise<boolean>) | undefined }
   const send =
-    (method: 'POST' | 'PUT' | 'PATCH'): SafeFetch['post'] =>
-    async (url, headers, body, signal, mayWrite) => {
+    (method: 'GET' | 'POST' | 'PUT' | 'PATCH', maxBodyBytes?: number) =>
+    async (url: string, headers: Record<string, string>, { body, signal, mayWrite }: Sent): Promise<PostResult> => {
       const to = checkUrl(url)
       if (to.refusal !== null) return { kind: 'refused', reason: to.refusal.text, timings: { totalMs: 0 } } as const
       const sendOn = async (connections: Connections) => {
-        const exchange = new Exchange(clock, deadlines, limits, mayWrite)
+        const exchange = new Exchange(clock, deadlines, { ...limits, ...(maxBodyBytes && { maxBodyBytes }) }, mayWrite)
         const { client, release } = await connections.acquire(to.origin, exchange)
         exchange.onEnd(release)
         if (signal) aborts.watch(signal, exchange)
-        exchange.dispatch(client, { method, path: to.path, headers, body })
+        exchange.dispatch(client, { method, path: to.path, headers, ...(body && { body }) })
         return await exchange.result
       }
       const result = await sendOn(keptAlive)
@@ -153,9 +159,10 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   }
 
   return {
-    post: send('POST'),
-    put: send('PUT'),
-    patch: send('PATCH'),
+    post: (url, headers, body, signal, mayWrite) => send('POST')(url, headers, { body, signal, mayWrite }),
+    put: (url, headers, body, signal, mayWrite) => send('PUT')(url, headers, { body, signal, mayWrite }),
+    patch: (url, headers, body, signal, mayWrite) => send('PATCH')(url, headers, { body, signal, mayWrite }),
+    get: (url, headers, maxBytes, signal) => send('GET', maxBytes)(url, headers, { signal }),
     refusalOf: async (url) => urlError(url, allowedNetworks, deniedPorts) ?? (await refusalOfName(new URL(url))),
     close: async () => {
       await Promise.all([keptAlive.destroy(), oneRequestEach.destroy()])

@@ -45,6 +45,7 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
   const log = pino({}, { write: (line: string) => void logged.push(JSON.parse(line)) })
 
   const safeFetch: SafeFetch = {
+    get: () => Promise.reject(new Error('unexpected GET')),
     put: () => Promise.reject(new Error('webhooks are sent with POST')),
     patch: () => Promise.reject(new Error('webhooks are sent with POST')),
     async post(url, headers, body, signal) {

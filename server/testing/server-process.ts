@@ -51,7 +51,7 @@ export async function startServer(
 ): Promise<ServerProcess> {
   const port = settings.PORT ?? String(await freePort())
   const startedAt = systemClock.elapsed()
-  const running = run(command, { LOG_FORMAT: 'json', ...settings, PORT: port }, { cwd })
+  const running = run(command, { LOG_FORMAT: 'json', RDAP: 'off', ...settings, PORT: port }, { cwd })
   const kill = async () => {
     killGroup(running.pid)
     await running.ended

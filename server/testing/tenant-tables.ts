@@ -39,6 +39,7 @@ export const QUEUE_TABLES: Record<string, string> = {
   due_requests: 'one queue for each webhook, which belongs to one organization (decision 5)',
   due_webhooks: 'one row for each webhook, in the order of due_at (decision 5)',
   due_mails: 'one row for each mail that waits',
+  due_registrations: 'public data of registries, for all organizations with a zone in the domain',
   removed_webhooks: 'deleted webhooks, until their requests are deleted too',
 }
 

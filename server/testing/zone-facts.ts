@@ -64,6 +64,7 @@ export const healthyFacts = (changes: Partial<ZoneFacts> = {}): ZoneFacts => ({
   servers: [firstServer(), secondServer()],
   ds: [{ keyTag: 1, algorithm: 13, digestType: 2, digest: DIGEST }],
   nsec3Iterations: 0,
+  registration: null,
   ...changes,
 })
 

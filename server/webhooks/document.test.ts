@@ -61,6 +61,7 @@ test('every header that is sent is documented, and users can set none of them', 
       sent = Object.keys(headers).map((name) => name.toLowerCase())
       return { kind: 'failed', reason: '', timings: { totalMs: 0 } } as const
     },
+    get: () => Promise.reject(new Error('unexpected')),
     put: () => Promise.reject(new Error('webhooks are sent with POST')),
     patch: () => Promise.reject(new Error('webhooks are sent with POST')),
     refusalOf: async () => null,

@@ -6,7 +6,8 @@ import { absentFacts, firstServer, healthyAnswer, healthyFacts, NOW, SOA, second
 import { DAY_MS, HOUR_MS } from '../times.ts'
 import { runChecks, ZONE_CHECKS } from './checks.ts'
 import type { ServerAnswer, ServerResponse, ZoneFacts } from './facts.ts'
-import { NO_MEMORY, type ZoneMemory } from './memory.ts'
+import { NO_MEMORY, nextMemory, type ZoneMemory } from './memory.ts'
+import type { RegistrationMemory } from './registration-memory.ts'
 
 const EXPECTED = ['ns1.example.com', 'ns2.example.net']
 const KNOWN: ZoneMemory = { wasDelegated: true, servers: {} }
@@ -44,6 +45,26 @@ const signedFor = (validityDays: number, leftDays: number) =>
       },
     ],
   })
+
+const REGISTERED = {
+  ...{ state: 'registered' as const, registrar: 'Example Registrar', registrarId: '1', expiresAt: NOW + 300 * DAY_MS },
+  ...{ statuses: ['client transfer prohibited'], nameServers: EXPECTED, dsKeyTags: [1] },
+}
+const registered = (changes: Partial<typeof REGISTERED> = {}, lookedUpAt = NOW - HOUR_MS, more = {}): ZoneFacts =>
+  healthyFacts({
+    registration: { domain: 'example.com', facts: { ...REGISTERED, ...changes }, lookedUpAt, problem: null },
+    ...more,
+  })
+const expiresIn = (days: number, statuses: string[] = []) => registered({ expiresAt: NOW + days * DAY_MS, statuses })
+/** After earlier looks, the last of which saw the registration as it is now. */
+const remembers = (changes: Partial<RegistrationMemory>): ZoneMemory => ({
+  ...KNOWN,
+  registration: {
+    ...{ registrar: 'Example Registrar', registrarId: '1', isLocked: true, unlockedAt: null, changed: null },
+    ...{ nameServersDifferSince: null, dsDifferSince: null, ...changes },
+  },
+})
+const CHANGED = { from: 'Other Registrar', at: NOW - HOUR_MS }
 
 type Case = [facts: ZoneFacts, about: string, memory?: ZoneMemory]
 
@@ -122,6 +143,33 @@ const FINDS: Record<ZoneFindingCode, Case[]> = {
     ],
   ],
   nsec3_iterations: [[healthyFacts({ nsec3Iterations: 1 }), '']],
+  registration_expires_30_days: [
+    [expiresIn(30), ''],
+    [expiresIn(14.1), ''],
+  ],
+  registration_expires_14_days: [[expiresIn(14), '']],
+  registration_expires_7_days: [
+    [expiresIn(7), ''],
+    [{ ...expiresIn(2), delegation: null, servers: [] }, ''],
+  ],
+  registration_expires_1_day: [
+    [expiresIn(1), ''],
+    // The registry may be about to renew.
+    [expiresIn(-0.5), ''],
+  ],
+  registration_expired: [[expiresIn(-1.1), '']],
+  registration_on_hold: [
+    [registered({ statuses: ['client hold'] }), ''],
+    [registered({ statuses: ['server hold'] }, NOW, { delegation: null, servers: [] }), ''],
+  ],
+  registration_redemption: [[registered({ statuses: ['pending delete', 'redemption period'] }), '']],
+  registration_pending_delete: [[registered({ statuses: ['pending delete'] }), '']],
+  registration_unlocked: [[registered({ statuses: [] }), '', remembers({ unlockedAt: NOW - DAY_MS })]],
+  registrar_changed: [[registered(), '', remembers({ changed: CHANGED })]],
+  registry_name_servers_differ: [
+    [registered({ nameServers: ['ns9.example.net'] }), '', remembers({ nameServersDifferSince: NOW - 3 * HOUR_MS })],
+  ],
+  registry_ds_differs: [[registered({ dsKeyTags: [9] }), '', remembers({ dsDifferSince: NOW - 3 * HOUR_MS })]],
 }
 
 /** What is close to it and right. */
@@ -176,6 +224,43 @@ const FINDS_NOT: Record<ZoneFindingCode, Case[]> = {
   ds_without_key: [[healthyFacts({ ds: [{ ...DS, keyTag: 2 }] }), '']],
   old_algorithm: [[both({ keys: [{ keyTag: 2, algorithm: 5 }] }, { ds: [] }), '']],
   nsec3_iterations: [[healthyFacts({ nsec3Iterations: null }), '']],
+  registration_expires_30_days: [
+    [expiresIn(30.1), ''],
+    [expiresIn(13.9), ''],
+  ],
+  registration_expires_14_days: [
+    [expiresIn(14.1), ''],
+    [expiresIn(6.9), ''],
+  ],
+  registration_expires_7_days: [[expiresIn(0.9), '']],
+  // In redemption it has expired, of course, and the date of an auto-renew period says nothing.
+  registration_expires_1_day: [
+    [expiresIn(1.1), ''],
+    [expiresIn(-1.1), ''],
+    [expiresIn(0.5, ['redemption period']), ''],
+    [expiresIn(0.5, ['auto renew period']), ''],
+  ],
+  registration_expired: [
+    [expiresIn(-0.9), ''],
+    [expiresIn(-2, ['auto renew period']), ''],
+    [expiresIn(-2, ['pending delete']), ''],
+    // The last look-up was before that.
+    [registered({ expiresAt: NOW - 2 * DAY_MS }, NOW - 2 * DAY_MS), ''],
+  ],
+  registration_on_hold: [[registered({ statuses: ['server transfer prohibited'] }), '']],
+  registration_redemption: [[registered({ statuses: ['auto renew period'] }), '']],
+  registration_pending_delete: [[registered({ statuses: ['pending delete', 'redemption period'] }), '']],
+  registration_unlocked: [
+    [registered({ statuses: [] }), '', remembers({ isLocked: false })],
+    [registered({ statuses: [] }), '', remembers({ unlockedAt: NOW - 14 * DAY_MS })],
+  ],
+  registrar_changed: [[registered(), '', remembers({ changed: { ...CHANGED, at: NOW - 14 * DAY_MS } })]],
+  registry_name_servers_differ: [
+    // The look-up is older than the change of the delegation, or hardly younger.
+    [registered({ nameServers: ['a.example'] }), '', remembers({ nameServersDifferSince: NOW - 1.5 * HOUR_MS })],
+    [registered(), '', remembers({})],
+  ],
+  registry_ds_differs: [[registered({ dsKeyTags: [9] }), '', remembers({ dsDifferSince: NOW })]],
 }
 
 const found = ([facts, , memory = KNOWN]: Case) =>
@@ -214,8 +299,9 @@ test.each<[string, ServerResponse, ZoneFindingCode[]]>([
 
 test('of a zone that is gone, nothing is said about its servers', () => {
   const { results, unknown } = runChecks(absentFacts(), KNOWN, EXPECTED)
-  expect(results.map(({ code }) => code)).toEqual(['zone_gone'])
-  expect(unknown.size).toBe(ZONE_FINDING_CODES.length - 2)
+  const found = results.filter((result) => !('isUnknown' in result))
+  expect(found.map(({ code }) => code)).toEqual(['zone_gone'])
+  expect(unknown.size + results.length).toBe(ZONE_FINDING_CODES.length - 1)
 })
 
 test('a server that was not validated leaves DNSSEC unknown', () => {
@@ -223,4 +309,43 @@ test('a server that was not validated leaves DNSSEC unknown', () => {
   const { results } = runChecks(facts, KNOWN, EXPECTED)
   for (const code of ['dnssec_bogus', 'ds_sha1_only', 'old_algorithm'] as const)
     expect(results).toContainEqual({ code, about: '', isUnknown: true })
+})
+
+const REGISTRATION_CODES = ZONE_FINDING_CODES.filter((code) => code.startsWith('regist'))
+
+test.each<[string, ZoneFacts]>([
+  [
+    'of a registry without RDAP',
+    { ...registered(), registration: { ...registered().registration!, facts: { state: 'no_rdap' } } },
+  ],
+  [
+    'that the registry does not know',
+    { ...registered(), registration: { ...registered().registration!, facts: { state: 'not_found' } } },
+  ],
+  ['that was looked up four days ago', registered({ statuses: ['client hold'] }, NOW - 4 * DAY_MS)],
+  ['that was never looked up', healthyFacts()],
+])('of a registration %s, findings neither begin nor end', (_, facts) => {
+  const { results } = runChecks(facts, remembers({ changed: CHANGED }), EXPECTED)
+  for (const code of REGISTRATION_CODES) expect(results).toContainEqual({ code, about: '', isUnknown: true })
+})
+
+test('a new registrar, a removed lock and other name servers are remembered from the look that saw them', () => {
+  const first = nextMemory(KNOWN, registered())
+  expect(first.registration).toMatchObject({ registrar: 'Example Registrar', isLocked: true, changed: null })
+  expect(nextMemory(first, registered())).toEqual(first)
+  // Another way to write the same registrar is no change.
+  const renamed = nextMemory(first, registered({ registrar: 'EXAMPLE REGISTRAR, INC.' }))
+  expect(renamed.registration).toMatchObject({ changed: null })
+
+  const other = { registrar: 'New Registrar', registrarId: '2', statuses: [], nameServers: ['ns9.example.net'] }
+  const moved = nextMemory(renamed, registered(other))
+  expect(moved.registration).toMatchObject({
+    ...{ registrar: 'New Registrar', changed: { from: 'EXAMPLE REGISTRAR, INC.', at: NOW } },
+    ...{ unlockedAt: NOW, nameServersDifferSince: NOW, dsDifferSince: null },
+  })
+  const later = { ...registered(other), at: NOW + DAY_MS }
+  expect(nextMemory(moved, later)).toEqual(moved)
+  const expected = { changed: null, unlockedAt: null, nameServersDifferSince: NOW }
+  expect(nextMemory(moved, { ...later, at: NOW + 14 * DAY_MS }).registration).toMatchObject(expected)
+  expect(nextMemory(moved, healthyFacts())).toMatchObject({ registration: moved.registration })
 })

@@ -15,6 +15,16 @@ import { noNameServerAnswers } from './checks/no-name-server-answers.ts'
 import { notAZone } from './checks/not-a-zone.ts'
 import { nsec3Iterations } from './checks/nsec3-iterations.ts'
 import { oldAlgorithm } from './checks/old-algorithm.ts'
+import { registrarChanged, registrationUnlocked } from './checks/registration-changes.ts'
+import {
+  registrationExpired,
+  registrationExpires1Day,
+  registrationExpires7Days,
+  registrationExpires14Days,
+  registrationExpires30Days,
+} from './checks/registration-expires.ts'
+import { registrationOnHold, registrationPendingDelete, registrationRedemption } from './checks/registration-status.ts'
+import { registryDsDiffers, registryNameServersDiffer } from './checks/registry-differs.ts'
 import { sameSerialDiffers } from './checks/same-serial-differs.ts'
 import { secondaryExpires } from './checks/secondary-expires.ts'
 import { serialBehind } from './checks/serial-behind.ts'
@@ -55,6 +65,18 @@ export const ZONE_CHECKS: Readonly<Record<ZoneFindingCode, ZoneCheck>> = {
   ds_without_key: dsWithoutKey,
   old_algorithm: oldAlgorithm,
   nsec3_iterations: nsec3Iterations,
+  registration_expires_30_days: registrationExpires30Days,
+  registration_expires_14_days: registrationExpires14Days,
+  registration_expires_7_days: registrationExpires7Days,
+  registration_expires_1_day: registrationExpires1Day,
+  registration_expired: registrationExpired,
+  registration_on_hold: registrationOnHold,
+  registration_redemption: registrationRedemption,
+  registration_pending_delete: registrationPendingDelete,
+  registration_unlocked: registrationUnlocked,
+  registrar_changed: registrarChanged,
+  registry_name_servers_differ: registryNameServersDiffer,
+  registry_ds_differs: registryDsDiffers,
 }
 
 export type Result = { code: ZoneFindingCode } & (Found<object> | Unknown)

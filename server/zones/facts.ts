@@ -1,5 +1,6 @@
 import type { Ds } from '../dns/dnssec/dnssec-records.ts'
 import type { ServerVerdict } from '../dns/dnssec/server-validator.ts'
+import type { Registration } from '../registrations/facts.ts'
 
 /** What one look at a zone saw, from its parent's servers and from each of its own. Instants are UTC epoch milliseconds. */
 export type ZoneFacts = {
@@ -15,6 +16,8 @@ export type ZoneFacts = {
   ds: Ds[] | null
   /** Of NSEC3PARAM; null without one, or if unknown. */
   nsec3Iterations: number | null
+  /** Of its registered domain; null if unknown, or not looked up. */
+  registration: Registration | null
 }
 
 /** `nameServers`: as most servers of the parent zone give them, sorted. */

@@ -69,7 +69,7 @@ export async function lookAtZone(zone: string, deps: LookDeps, group: string, si
 
 function undelegated(zone: string, at: number, view: CachedView): ZoneFacts {
   const parentZone = view.zone === zone ? zone.slice(zone.indexOf('.') + 1) : view.zone
-  return { zone, at, delegation: null, parentZone, servers: [], ds: null, nsec3Iterations: null }
+  return { zone, at, delegation: null, parentZone, servers: [], ds: null, nsec3Iterations: null, registration: null }
 }
 
 type Deps = LookDeps & { authoritativeClient: AuthoritativeClient; serverValidator: ServerValidator }
@@ -101,7 +101,7 @@ async function askServers(view: CachedView, deps: Deps, at: number, call: Call):
   ])
   for (const server of asked) server.glue = glue.get(server.name) ?? null
   const delegation = { nameServers: view.nameServers.map(({ name }) => name).sort() }
-  return { zone, at, delegation, parentZone: '', servers: asked, ds, nsec3Iterations }
+  return { zone, at, delegation, parentZone: '', servers: asked, ds, nsec3Iterations, registration: null }
 }
 
 /** The delegated servers first, so that those that only the zone names cannot displace them. */

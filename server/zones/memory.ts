@@ -1,4 +1,5 @@
 import { type AnsweringServer, isAnswering, type ServerFacts, type ZoneFacts } from './facts.ts'
+import { nextRegistration, type RegistrationMemory } from './registration-memory.ts'
 import { isOlderSerial } from './serial.ts'
 
 /** What later looks must know of earlier ones. Stored as JSON, and written only when it changes. */
@@ -6,6 +7,7 @@ export type ZoneMemory = {
   /** A look has seen it delegated. */
   wasDelegated: boolean
   servers: Record<string, SerialMemory>
+  registration?: RegistrationMemory
 }
 
 /** `highest`: the serial that the server had before it went back; else its last one. `behindSince`: since when it has had this serial while another server has a newer one. */
@@ -15,7 +17,9 @@ export const NO_MEMORY: ZoneMemory = { wasDelegated: false, servers: {} }
 
 /** The memory after a look. Pure. Without a change, the result is equal. */
 export function nextMemory(before: ZoneMemory, facts: ZoneFacts): ZoneMemory {
-  if (!facts.delegation) return before
+  const registration = nextRegistration(before.registration, facts)
+  const kept = registration === undefined ? {} : { registration }
+  if (!facts.delegation) return { ...before, ...kept }
   const answering = facts.servers.filter(isAnswering)
   const servers: ZoneMemory['servers'] = {}
   // The order of the names is that of the facts, and is no change.
@@ -25,7 +29,7 @@ export function nextMemory(before: ZoneMemory, facts: ZoneFacts): ZoneMemory {
     if (server) servers[name] = nextSerial(known, server, peersOf(server, answering), facts.at)
     else if (known) servers[name] = known
   }
-  return { wasDelegated: true, servers }
+  return { wasDelegated: true, servers, ...kept }
 }
 
 function nextSerial(

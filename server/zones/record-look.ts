@@ -7,6 +7,7 @@ import type { ZonesTable } from '../database/schema-zones.ts'
 import { findTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { evaluateIncidents } from '../monitors/incident-membership.ts'
 import { type Claim, complete, reschedule } from '../queue/lease-queue.ts'
+import { HOUR_MS, MINUTE_MS } from '../times.ts'
 import { insertZoneRequests, type ZoneReport } from '../webhooks/zone-requests.ts'
 import { runChecks } from './checks.ts'
 import type { ZoneFacts } from './facts.ts'
@@ -37,7 +38,8 @@ export async function recordLook(db: Database, claim: ZoneClaim, look: Look, now
     const ignored: IgnoredFinding[] = JSON.parse(zone.ignored)
     const before = await readFindings(transaction, tenant, zone.id)
     const after = nextFindings(before, runChecks(facts, memory, expected ?? []), facts.at)
-    const due_at = nextLookAt(zone.name, now, { lookAgainAt: after.lookAgainAt, ignored })
+    const lookAgainAt = Math.min(after.lookAgainAt ?? Number.POSITIVE_INFINITY, registrationAt(zone, facts, now))
+    const due_at = nextLookAt(zone.name, now, { lookAgainAt, ignored })
     const set = { due_at, last_checked_at: facts.at }
     const held = await reschedule(transaction, 'due_zones', [{ claim, set }])
     if (held.length === 0) return
@@ -60,6 +62,13 @@ export async function recordLook(db: Database, claim: ZoneClaim, look: Look, now
 }
 
 type ZoneRow = Selectable<ZonesTable>
+
+/** Of a new zone, the registration is known some minutes after the first look. */
+function registrationAt({ created_at }: ZoneRow, { registration }: ZoneFacts, now: number): number {
+  const isNew = registration !== null && registration.facts === null && now < created_at + HOUR_MS
+  return isNew ? now + NEW_REGISTRATION_MS : Number.POSITIVE_INFINITY
+}
+const NEW_REGISTRATION_MS = 7 * MINUTE_MS
 
 /** What webhooks receive of a look. */
 const reportOf = (

@@ -28,6 +28,7 @@ import { evaluateIncidents, leaveIncidents } from '../monitors/incident-membersh
 import { currentPlan } from '../organization/quota.ts'
 import type { Plans } from '../plan.ts'
 import { conflict, notFound, Problem } from '../problem.ts'
+import { lookUpSoon } from '../registrations/store.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 import { type FindingRow, findingsInOrder, readFindings, toFinding } from './finding-store.ts'
 import { countFindings, healthOf, type IgnoredFinding, NO_FINDINGS } from './findings.ts'
@@ -242,11 +243,12 @@ async function withIgnored(db: Database, context: RequestContext, row: ZoneRow, 
   }
 }
 
-/** Makes the next look due now. Throws `not_found`. */
+/** Makes the next look due now, and the look-up of the registration. Throws `not_found`. */
 export async function lookNow(db: Database, context: RequestContext, idOrName: string): Promise<void> {
   await inTransaction(db, async (transaction) => {
-    const { id } = await lockRow(transaction, context, idOrName)
+    const { id, name } = await lockRow(transaction, context, idOrName)
     await makeDue(transaction, context, id)
+    await lookUpSoon(transaction, name, context.now)
   })
 }
 
@@ -325,6 +327,7 @@ function toZone(row: ListedZone): ZoneResponse {
     servers = [],
     dnssec = null,
     goes_dark = null,
+    registration = null,
   }: Partial<ShownFacts> = row.facts === null ? {} : JSON.parse(row.facts)
   const ignored: IgnoredFinding[] = JSON.parse(row.ignored)
   return withVersion(
@@ -348,6 +351,7 @@ function toZone(row: ListedZone): ZoneResponse {
       servers,
       dnssec,
       goes_dark,
+      registration,
       ignored: ignored.map((each) => ({ ...each, until: toIsoOrNull(each.until) })),
     },
     row.version,

@@ -4,11 +4,13 @@ import { claimDue, repairAfterClockStep } from '../queue/lease-queue.ts'
 import { claimable, organizationsWithShare } from '../queue/organization-share.ts'
 import type { WakeUps } from '../queue/wake-up.ts'
 import { runWorker, type Signals, type WorkerDeps } from '../queue/worker-loop.ts'
+import { wantRegistration } from '../registrations/store.ts'
 import { HOUR_MS } from '../times.ts'
 import { type Look, type LookDeps, lookAtZone } from './look.ts'
 import { recordLook, type ZoneClaim } from './record-look.ts'
 
-export type ZoneWorkerDeps = WorkerDeps & LookDeps & { wakeUps: WakeUps }
+/** `isRdapOn`: registrations are looked up. */
+export type ZoneWorkerDeps = WorkerDeps & LookDeps & { wakeUps: WakeUps; isRdapOn?: boolean }
 
 /** Looks in progress. Half of the checks that may keep large answers, because each look asks over TCP. */
 const MAX_IN_FLIGHT = 16
@@ -57,13 +59,18 @@ export async function runZoneWorker(deps: ZoneWorkerDeps, { stop, abandon }: Sig
 
 /** Looks at a claimed zone, and records what it saw. */
 export async function processZone(
-  deps: Pick<ZoneWorkerDeps, 'db' | 'clock'>,
+  { db, clock, isRdapOn = false }: Pick<ZoneWorkerDeps, 'db' | 'clock' | 'isRdapOn'>,
   looks: SharedLooks,
   claim: ZoneClaim,
   abandon: AbortSignal,
 ): Promise<void> {
   const look = await looks(claim, abandon)
-  await recordLook(deps.db, claim, look, deps.clock.now())
+  const now = clock.now()
+  const canLook = look.kind === 'facts' || look.reason !== 'no_roots'
+  const registration = isRdapOn && canLook ? await wantRegistration(db, claim.name, now) : null
+  const withRegistration: Look =
+    look.kind === 'facts' ? { kind: 'facts', facts: { ...look.facts, registration } } : look
+  await recordLook(db, claim, withRegistration, now)
 }
 
 export type SharedLooks = (

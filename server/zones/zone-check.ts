@@ -33,7 +33,7 @@ type Texts<P extends TProperties> = {
 export type ZoneCheck<P extends TProperties = TProperties> = Texts<P> & {
   find(zone: DelegatedZone): readonly (Found<Params<P>> | Unknown)[]
   /** For a zone that the parent zone does not delegate; without it, nothing is known. `wasDelegated`: in an earlier look. */
-  findUndelegated?(facts: ZoneFacts, wasDelegated: boolean): readonly Found<Params<P>>[]
+  findUndelegated?(facts: ZoneFacts, wasDelegated: boolean): readonly (Found<Params<P>> | Unknown)[]
 }
 
 /** Keeps the types of the parameters together. */

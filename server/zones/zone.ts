@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { dnssecCauseText, UNKNOWN_REASONS, UNSIGNED_REASONS } from '#contract/dnssec.ts'
+import { REGISTRATION_PROBLEMS } from '#contract/zone-codes.ts'
 import type { Zone } from '#contract/zones.ts'
-import { HOUR_MS, MINUTE_MS, toIso } from '../times.ts'
+import type { Registration } from '../registrations/facts.ts'
+import { HOUR_MS, MINUTE_MS, toIso, toIsoOrNull } from '../times.ts'
 import { validated } from './checks/dnssec-bogus.ts'
 import { lastOfEachType } from './checks/signatures-expire.ts'
 import { isAnswering, type ZoneFacts } from './facts.ts'
@@ -34,8 +36,8 @@ export function nextLookAt(
 export const afterWithheld = (name: string, now: number): number =>
   Math.min(nextRegularLook(name, now), now + AGAIN_AFTER_WITHHELD_MS)
 
-/** What the API shows of a look. It has no time, so that an unchanged zone is not written. */
-export type ShownFacts = Pick<Zone, 'servers' | 'dnssec' | 'goes_dark'>
+/** What the API shows of a look. It has no time but that of the look-up of the registration, so that an unchanged zone is written once a day. */
+export type ShownFacts = Pick<Zone, 'servers' | 'dnssec' | 'goes_dark' | 'registration'>
 
 const MAX_ADDRESSES = 4
 
@@ -53,6 +55,20 @@ export function shownFacts(facts: ZoneFacts, memory: ZoneMemory): ShownFacts {
     })),
     dnssec: shownDnssec({ servers, ds }),
     goes_dark: goesDark(facts, memory),
+    registration: facts.registration && shownRegistration(facts.registration),
+  }
+}
+
+function shownRegistration({ domain, facts, lookedUpAt, problem }: Registration): ShownFacts['registration'] {
+  const registered = facts?.state === 'registered' ? facts : undefined
+  return {
+    domain,
+    state: facts?.state ?? 'unknown',
+    registrar: registered?.registrar ?? null,
+    expires: toIsoOrNull(registered?.expiresAt ?? null),
+    statuses: registered?.statuses ?? [],
+    looked_up: toIsoOrNull(lookedUpAt),
+    problem: problem && { code: problem, text: REGISTRATION_PROBLEMS[problem] },
   }
 }
 
