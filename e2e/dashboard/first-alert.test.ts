@@ -36,8 +36,8 @@ test('a new user connects channels, breaks a record, acknowledges by email, plan
   await page.goto('/dashboard/alerts')
   await page.getByText('Acknowledged', { exact: true }).waitFor()
   await page.getByRole('link', { name: 'shop.example' }).click()
-  const incident = page.getByRole('dialog')
-  await incident.getByText(`Acknowledged by ${OWNER.email}`).first().waitFor()
+  await page.getByRole('heading', { name: 'Timeline' }).waitFor()
+  await page.getByText(`Acknowledged by ${OWNER.email}`).first().waitFor()
 
   dns.set(NAME, 'A', [OLD])
   await page.goto(monitorPage)

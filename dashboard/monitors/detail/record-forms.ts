@@ -192,9 +192,11 @@ function readCaa(data: string): { flags: number; tag: string; value: string } | 
 /** The text of quoted strings; undefined if it is not UTF-8, or has a NUL. */
 function textOf(data: string): string | undefined {
   const octets: number[] = []
-  for (const [, string = ''] of data.matchAll(/"((?:[^"\\]|\\.)*)"/g))
-    for (const [part] of string.matchAll(/\\\d{3}|\\?./g))
-      octets.push(part.length === 4 ? Number(part.slice(1)) : part.charCodeAt(part.length - 1))
+  let isInString = false
+  for (const [part] of data.matchAll(/\\\d{3}|\\.|./gs)) {
+    if (part === '"') isInString = !isInString
+    else if (isInString) octets.push(part.length === 4 ? Number(part.slice(1)) : part.charCodeAt(part.length - 1))
+  }
   if (octets.includes(0)) return undefined
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(new Uint8Array(octets))
