@@ -67,7 +67,7 @@ export function MonitorPage() {
         <Suspense>
           <MonitorPlanned monitor={monitor} />
         </Suspense>
-        <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,11fr)_minmax(0,13fr)]">
+        <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 xl:grid-cols-[minmax(0,11fr)_minmax(0,13fr)]">
           <MonitorRecords monitor={monitor} difference={difference} />
           <Suspense>
             <ServerMatrix monitor={monitor} />
